@@ -22,4 +22,4 @@ for table in "$@"; do
             --memory "${MEMORY:-off}" --start "$work/start.hone" --until 1 --store "$work/store" >/dev/null 2>&1
     done
 done
-"$hone" tools --store "$work/store" | awk 'NR == 1 || /^all:/ || $4 > 0'
+"$hone" tools --store "$work/store" | awk 'NR == 1 || /^(all|confidence)/ || $4 > 0'

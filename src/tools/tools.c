@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "family/block.h"
 #include "lang/lang.h"
+#include "tools/confidence.h"
 #include "tools/tool.h"
 #include "tools/tool_actions.h"
 #include "tools/tool_private.h"
@@ -133,7 +134,8 @@ static bool ask(struct arena *a, const struct tool *t, const struct tool_subject
     bool has_all = true;
     for (int i = 0; i < t->n_needs; i++)
         has_all &= metrics_has(s->metrics, t->needs[i]);
-    *f = (struct finding){.tool = t->name, .evidence = "", .expected_gain = NAN, .share = NAN};
+    *f = (struct finding){
+        .tool = t->name, .evidence = "", .expected_gain = NAN, .confidence = NAN, .share = NAN};
     if (!has_all || !(t->devices & device) || !admits(t, s) || !t->examine(a, s, f))
         return false;
     if (s->launch && isfinite(s->share)) {
@@ -145,6 +147,7 @@ static bool ask(struct arena *a, const struct tool *t, const struct tool_subject
             f->severity = SEVERITY_LOW;
     }
     f->expected_gain = subject_gain(s, f->expected_gain);
+    f->confidence = finding_confidence(t, s, f);
     return true;
 }
 

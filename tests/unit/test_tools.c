@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "family/lower.h"
 #include "lang/lang.h"
+#include "tools/confidence.h"
 #include "tools/tool.h"
 
 static struct arena a;
@@ -47,6 +48,29 @@ Test(tools, are_silent_when_metrics_are_absent) {
     profile_set(&half, METRIC_THREAD_BUSY, 0.2);
     profile_set(&half, METRIC_THREADS, 2);
     cr_assert_eq(examine(NULL, &b, &half, out), 0);
+}
+
+// Of a made-up tool: what was counted is surer than what stands in the code, and what is far beyond
+// its line surer than what is at it.
+Test(tools, are_surer_of_what_was_measured) {
+    struct tool tool = {.name = "made up"}, symptom = {.name = "made up", .is_symptom = true};
+    struct profile p = {0};
+    struct tool_input in = {.target = &target, .profile = &p};
+    struct tool_subject s = {.in = &in, .target = &target, .metrics = &p.call};
+    struct finding counted = {.numbers = {{"l2_hit", 0.2, 0.5}}, .n_numbers = 1};
+    struct finding at_line = {.numbers = {{"l2_hit", 0.5, 0.5}}, .n_numbers = 1};
+    struct finding code = {.numbers = {{"hot_scalar", 20, 5}}, .n_numbers = 1};
+    struct finding timed = {.numbers = {{"time_s", 2, 1}, {"hot_scalar", 20, NAN}}, .n_numbers = 2};
+    struct finding words = {0};
+    cr_expect_float_eq(finding_confidence(&tool, &s, &counted), 0.9, 1e-9);
+    cr_expect_float_eq(finding_confidence(&tool, &s, &at_line), 0.63, 1e-9);
+    cr_expect_float_eq(finding_confidence(&tool, &s, &code), 0.6, 1e-9);
+    cr_expect_float_eq(finding_confidence(&tool, &s, &words), 0.6, 1e-9);
+    cr_expect_float_eq(finding_confidence(&symptom, &s, &counted), 0.54, 1e-9);
+    cr_expect_float_eq(finding_confidence(&tool, &s, &timed), 0.9, 1e-9);
+    profile_set(&p, METRIC_STOLEN_SHARE, 0.5);
+    cr_expect_float_eq(finding_confidence(&tool, &s, &timed), 0.54, 1e-9, "a busy machine");
+    cr_expect_float_eq(finding_confidence(&tool, &s, &counted), 0.9, 1e-9, "no time");
 }
 
 Test(tools, reach_needs_ceilings) {
