@@ -11,6 +11,8 @@
 
 #include <math.h>
 
+#include "tools/tool_private.h"
+
 static const double by_source[SOURCE_COUNT] = {
     [SOURCE_TIMING] = 0.9, [SOURCE_TIMELINE] = 0.9, [SOURCE_MACHINE] = 0.9,
     [SOURCE_PLAN] = 0.8,   [SOURCE_DRIVER] = 0.8,   [SOURCE_ASSEMBLER] = 0.8,
@@ -49,7 +51,9 @@ double finding_confidence(const struct tool *t, const struct tool_subject *s,
         best = DERIVED;
     if (t->is_symptom)
         best *= SYMPTOM;
-    if (is_time && metrics_get(&s->in->profile->call, METRIC_STOLEN_SHARE) > QUIET)
+    bool is_disturbed =
+        subject_is_disturbed(s) || metrics_get(&s->in->profile->call, METRIC_STOLEN_SHARE) > QUIET;
+    if (is_time && is_disturbed)
         best *= DISTURBED;
     return best;
 }

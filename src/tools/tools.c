@@ -54,6 +54,19 @@ bool subject_is_near(const struct tool_subject *s) {
     return 1 / s->gap >= NEAR_REACH;
 }
 
+bool subject_is_full(const struct tool_subject *s) {
+    static const double FULL = 0.9;
+    const struct class_of *c = &s->measured;
+    return (c->part == PART_TENSOR || c->part == PART_ARITHMETIC) && c->busy > FULL;
+}
+
+// With so much load for each thread who waits for what cannot be told.
+bool subject_is_disturbed(const struct tool_subject *s) {
+    static const double SHARED = 2;
+    const struct metrics *call = &s->in->profile->call;
+    return metrics_get(call, METRIC_MACHINE_LOAD) > SHARED * metrics_get(call, METRIC_THREADS);
+}
+
 double subject_stalls(const struct tool_subject *s) {
     double all = subject_get(s, METRIC_WARP_LATENCY), sum = 0;
     for (int i = METRIC_STALL_BARRIER; i <= METRIC_STALL_WAIT; i++)

@@ -82,6 +82,22 @@ Test(tools, reach_needs_ceilings) {
     cr_assert_eq(examine(&tool_reach, &b, &p, &f), 0);
 }
 
+// What was timed among other work is no ground for alarm.
+Test(tools, reach_is_less_severe_on_a_machine_that_is_shared) {
+    struct profile p = {0};
+    struct bound b = bound_of(BOUND_MEMORY);
+    struct finding f;
+    profile_set(&p, METRIC_TIME, 9e-3);
+    profile_set(&p, METRIC_THREADS, 2);
+    profile_set(&p, METRIC_MACHINE_LOAD, 1.5);
+    cr_assert_eq(examine(&tool_reach, &b, &p, &f), 1);
+    cr_expect(f.severity == SEVERITY_HIGH && f.confidence > 0.5);
+    profile_set(&p, METRIC_MACHINE_LOAD, 12);
+    cr_assert_eq(examine(&tool_reach, &b, &p, &f), 1);
+    cr_expect(f.severity == SEVERITY_MEDIUM && f.confidence < 0.4);
+    cr_expect(strstr(f.evidence, "other work took the processors"), "%s", f.evidence);
+}
+
 Test(tools, reach_knows_chains_of_steps) {
     struct profile p = {0};
     profile_set(&p, METRIC_TIME, 4e-3);
@@ -615,6 +631,11 @@ static const struct {
      "too few sums",
      {{METRIC_HOT_SUMS, 1}, {METRIC_HOT_FUSED, 4}},
      {{METRIC_HOT_SUMS, 12}, {METRIC_HOT_FUSED, 12}}},
+    // A chain without multiply-adds, by llvm-mca.
+    {&tool_sums,
+     "wait for one another",
+     {{METRIC_HOT_FUSED, 0}, {METRIC_HOT_CYCLES, 8}, {METRIC_HOT_UNIT_CYCLES, 2}},
+     {{METRIC_HOT_FUSED, 0}, {METRIC_HOT_CYCLES, 2.2}, {METRIC_HOT_UNIT_CYCLES, 2}}},
 };
 enum { CODED = sizeof coded / sizeof coded[0] };
 

@@ -277,6 +277,10 @@ Test(tools_traffic, count_bytes_beyond_the_least_on_a_cpu) {
     each_alone(&tool_moved, &b, &p);
     profile_set(&p, METRIC_PLAN_BYTES, 210e6);
     cr_expect(!asks_cpu(&tool_moved, &b, &p, &f), "the caches hold it");
+    profile_set(&p, METRIC_CPU_CACHE_MISSES, 400e6 / 64);
+    cr_assert(asks_cpu(&tool_moved, &b, &p, &f), "the counters say that they do not");
+    cr_expect(strstr(f.evidence, "missed the caches are 400 MB, 2.00 times"), "%s", f.evidence);
+    cr_expect_str_eq(f.numbers[0].metric, "cpu_cache_misses");
 }
 
 Test(tools_traffic, see_page_faults_and_lines_that_threads_share) {

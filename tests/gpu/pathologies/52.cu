@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(256) work(const half *in, float *out) {
                                 wmma::mem_row_major);
 }
 #else
-// 64 x 128 x 16 by four warps: of a thread 64 sums, as many products a step as 32 of the other kind.
+// 64 x 128 x 16 by four warps: of a thread 64 sums, as many products as 64 of the other kind.
 __device__ static inline void multiply(float *d, uint64_t a, uint64_t b) {
 #define D4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define D16(i) D4(i), D4(i + 4), D4(i + 8), D4(i + 12)
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(256) work(const half *in, float *out) {
     uint64_t strides = (uint64_t)(128 >> 4) << 16 | (uint64_t)(256 >> 4) << 32;
     uint64_t left = (at & 0x3ffff) >> 4 | strides, right = ((at + 2048) & 0x3ffff) >> 4 | strides;
     float sum[64] = {};
-    for (int k = 0; k < STEPS / 4; k++) {
+    for (int k = 0; k < STEPS / 8; k++) {
         asm volatile("wgmma.fence.sync.aligned;");
         for (int i = 0; i < 8; i++)
             multiply(sum, left, right);
