@@ -21,9 +21,9 @@ fi
 seconds() {
     local begin=$EPOCHREALTIME
     "$@" >"$work/out" 2>"$work/err" || cat "$work/out" "$work/err" >&2
-    awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f", b - a }'
+    awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f\n", b - a }'
 }
-alone=$(for _ in 1 2 3; do echo "$(seconds "$program")"; done | sort -n | sed -n 2p)
+alone=$(for _ in 1 2 3; do seconds "$program"; done | sort -n | sed -n 2p)
 ours=$(seconds "$hone" profile --top 10 -- "$program")
 cp "$work/out" "$work/report"
 awk -v alone="$alone" -v ours="$ours" 'BEGIN {

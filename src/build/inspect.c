@@ -24,7 +24,8 @@ struct instruction {
     bool is_fused, is_product, is_addition, is_stack, is_gather;
     uint8_t bytes;  // of the widest register among its operands
     const char *line;
-    uint8_t into;  // the vector register that it sums into, and one more; 0: none
+    uint8_t into;   // the vector register that it sums into, and one more; 0: none
+    uint8_t fresh;  // the same that it gives another value, whatever was in it
 };
 
 struct listing {
@@ -73,8 +74,11 @@ static void read_operands(const char *name, size_t len, struct instruction *out)
     out->is_stack = is_move && out->bytes && stack && stack < end;
     out->is_gather = starts_with(name, "vgather") || starts_with(name, "vpgather") ||
                      starts_with(name, "vscatter") || starts_with(name, "vpscatter");
-    if (out->is_fused && last)
-        out->into = (uint8_t)(strtol(last + 4, NULL, 10) + 1);
+    uint8_t into = last ? (uint8_t)(strtol(last + 4, NULL, 10) + 1) : 0;
+    if (out->is_fused)
+        out->into = into;
+    else if (is_move || starts_with(name, "vbroadcast"))
+        out->fresh = into;
 }
 
 // "    1139:\tvaddps %zmm0,%zmm1,%zmm2", "    1150:\tjne    1139 <rows+0x9>"
@@ -132,6 +136,10 @@ static void add_loop(const struct listing *l, int begin, int end, struct inspect
                      struct most *most) {
     bool is_used[64] = {0};
     double fused = 0, sums = 0, arithmetic = 0;
+    // What is loaded in every turn is no sum that goes on from one to the next.
+    for (int k = begin; k <= end; k++)
+        if (l->items[k].fresh && l->items[k].fresh < 64)
+            is_used[l->items[k].fresh] = true;
     for (int k = begin; k <= end; k++) {
         const struct instruction *i = &l->items[k];
         out->scalar += i->is_scalar;

@@ -78,6 +78,17 @@ Test(inspect, counts_widths_sums_and_what_goes_to_memory) {
     cr_expect_eq(i.sums, 2);
 }
 
+// A row of sums in memory: the register is loaded anew in every turn, and nothing waits for it.
+Test(inspect, does_not_take_what_is_loaded_for_a_sum) {
+    struct inspection i;
+    inspect_text("    10:\tvmovups (%rax),%ymm1\n    14:\tvfmadd213ps (%rdx),%ymm2,%ymm1\n"
+                 "    18:\tvmovups %ymm1,(%rdx)\n    1c:\tvfmadd231ps %ymm2,%ymm3,%ymm4\n"
+                 "    20:\tjne    10 <x>\n",
+                 &i);
+    cr_expect_eq(i.fused, 2);
+    cr_expect_eq(i.sums, 1);
+}
+
 // ---- llvm-mca
 
 Test(inspect, asks_llvm_mca_about_the_hot_loop) {
