@@ -59,6 +59,11 @@ static void classify(const char *name, size_t len, struct instruction *out) {
     out->is_addition = out->is_vector && (starts_with(name, "add") || starts_with(name, "sub"));
 }
 
+static bool is_gather(const char *name) {
+    return starts_with(name, "vgather") || starts_with(name, "vpgather") ||
+           starts_with(name, "vscatter") || starts_with(name, "vpscatter");
+}
+
 // Registers and memory among the operands; the last one is where the result goes.
 static void read_operands(const char *name, size_t len, struct instruction *out) {
     const char *at = name + len, *end = at + strcspn(at, "\n#"), *last = NULL;
@@ -72,8 +77,7 @@ static void read_operands(const char *name, size_t len, struct instruction *out)
     }
     const char *stack = strstr(name, "(%rsp");
     out->is_stack = is_move && out->bytes && stack && stack < end;
-    out->is_gather = starts_with(name, "vgather") || starts_with(name, "vpgather") ||
-                     starts_with(name, "vscatter") || starts_with(name, "vpscatter");
+    out->is_gather = is_gather(name);
     uint8_t into = last ? (uint8_t)(strtol(last + 4, NULL, 10) + 1) : 0;
     if (out->is_fused)
         out->into = into;

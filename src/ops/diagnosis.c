@@ -119,8 +119,8 @@ void diagnosis_examine(struct arena *a, int top, struct diagnosis *d) {
 static void put_findings(struct arena *a, struct str *s, const struct finding *found, int n) {
     for (int i = 0; i < n; i++) {
         const struct finding *f = &found[i];
-        str_printf(s, "  %-9s %s (%s): %s", i == 0 ? "findings" : "", f->tool,
-                   finding_weight(a, f), f->cause);
+        str_printf(s, "  %-9s %s (%s): %s", i == 0 ? "findings" : "", f->tool, finding_weight(a, f),
+                   f->cause);
         if (f->expected_gain > 1.005)
             str_printf(s, "; worth up to %.2fx", f->expected_gain);
         str_printf(s, "\n%*s%s\n", 12, "", f->evidence);

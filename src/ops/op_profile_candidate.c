@@ -186,8 +186,8 @@ const char *op_profile_candidate_text(struct arena *a, const struct candidate_pr
     put_launches(a, &s, p);
     for (int i = 0; i < p->n_findings; i++) {
         const struct finding *f = &p->findings[i];
-        str_printf(&s, "%-11s %s (%s): %s", i == 0 ? "findings" : "", f->tool,
-                   finding_weight(a, f), f->cause);
+        str_printf(&s, "%-11s %s (%s): %s", i == 0 ? "findings" : "", f->tool, finding_weight(a, f),
+                   f->cause);
         if (f->expected_gain > 1.005)
             str_printf(&s, "; worth up to %.2fx", f->expected_gain);
         str_printf(&s, "\n%*s%s\n", 12, "", f->evidence);

@@ -1,4 +1,5 @@
-// Sources of metrics beyond the judge's own: each optional, each able to say what it can give on this machine.
+// Sources of metrics beyond the judge's own: each optional, each able to say what it can give on
+// this machine.
 //
 // To add one: a row in source.c. What a source gives are rows of record/metrics.def; where it is
 // absent they are, and the tools that need them are silent.

@@ -1,8 +1,8 @@
 // A CUPTI that is not there, for tests of what hone does with one: it says of every launch that the
 // fake driver tells it of (fake_cupti_*) that it took so and so long, has counters by rule and
 // samples by rule. Faults (is_fault) are those that the real one has: counters refused or taken,
-// another subscriber, a driver that is newer than it. Layouts are those of inject/cupti_types.h, which a test of its own holds
-// against the vendor's headers.
+// another subscriber, a driver that is newer than it. Layouts are those of inject/cupti_types.h,
+// which a test of its own holds against the vendor's headers.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
