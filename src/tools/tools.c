@@ -114,7 +114,8 @@ bool metrics_only_moves(const struct metrics *m) {
 // where there are those, or more is missing than that, something else has read.
 double subject_fills(const struct tool_subject *s) {
     enum { SECTOR = 32 };
-    static const double SMALL_BYTES = 16e6;
+    // Of what is written; below that it is noise, and no reason to speak of partial writes.
+    static const double SMALL_BYTES = 16e6, FILLED = 0.25;
     static const enum metric_id others[] = {METRIC_LOCAL_LOADS, METRIC_ATOMIC_REQUESTS,
                                             METRIC_REDUCTION_REQUESTS};
     double asked = SECTOR * subject_get(s, METRIC_LOAD_SECTORS);
@@ -123,7 +124,7 @@ double subject_fills(const struct tool_subject *s) {
     for (int i = 0; i < ARRAY_LEN(others); i++)
         if (subject_get(s, others[i]) > 0)
             return NAN;
-    return fills > SMALL_BYTES && fills < 1.3 * written ? fills : NAN;
+    return fills > fmax(SMALL_BYTES, FILLED * written) && fills < 1.3 * written ? fills : NAN;
 }
 
 double subject_gain(const struct tool_subject *s, double gain) {
