@@ -13,6 +13,7 @@ struct source {
     const char *name;
     const char *gives;    // in words
     const char *without;  // what then is missing
+    bool is_cpu;          // of kernels on a CPU
     // What it is here ("13.0: /usr/local/cuda/lib64/libcupti.so.13"), or NULL and why not.
     const char *(*find)(struct arena *a, const char **why);
 };
