@@ -200,6 +200,7 @@ static bool work(struct replay *r, struct error *err) {
                     .mind = r->team.team,
                     .priors = advice.n_priors > 0 ? &priors : NULL},
         .judge = r->recorded,
+        .has_energy = r->target.is_gpu && !r->table,
         .store = r->store,
         .first = r->recording.n_nodes > 0 && r->recording.nodes[0].candidate.kernel
                      ? &r->recording.nodes[0].candidate
