@@ -6,7 +6,7 @@
 #include "family/gpu.h"
 #include "family/map_form.h"
 
-static const int tile_grid[] = {32, 64, -1};
+static const int tile_grid[] = {32, 64, 128, -1};
 static const int rows_grid[] = {2, 4, 8, 16, 32, -1};
 static const char *const store_words[] = {"cached", "stream", NULL};
 
@@ -67,7 +67,9 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
     map_find_crossing(f->region, &c);
     bool is_narrow = dtype_infos[f->region->graph->nodes[c.read[0].node].dtype].bits < 32;
     bool is_large = c.n_across >= 64 && c.n_last >= 64;
-    stage_set(s, "tile", 0, is_large ? 64 : 32);
+    // Rows of a tile are 256 bytes: less at a place takes memory longer.
+    bool is_wide = is_narrow && c.n_across >= 128 && c.n_last >= 128;
+    stage_set(s, "tile", 0, is_wide ? 128 : is_large ? 64 : 32);
     stage_set(s, "rows", 0, is_large && !is_narrow ? 8 : 4);
     if (!is_legal(f, t, s, &why))
         stage_set(s, "tile", 0, 32);

@@ -214,7 +214,7 @@ static void store_all(struct nest *n, struct scope *s) {
 
 void nest_store(struct nest *n, struct scope *s) {
     const struct region *r = n->l->region;
-    struct loop_builder first;
+    struct loop_builder first, last;
     struct axis_map at;
     if (!n->team) {
         store_all(n, s);
@@ -223,8 +223,10 @@ void nest_store(struct nest *n, struct scope *s) {
     nest_place(r, &at);
     point_define(s, r->anchor[0], &at, anchor_value(n, s, r->anchor[0], &at));
     loop_open_if(s->builder, n->team->lane, loop_int(n->l->arena, 1), &first);
-    struct scope inside = scope_inside(s, &first);
+    loop_open_if(&first, n->team->item, scope_count(s, 0, n->n_kept), &last);
+    struct scope inside = scope_inside(s, &last);
     store_all(n, &inside);
+    loop_close(&first, &last);
     loop_close(s->builder, &first);
 }
 
@@ -311,12 +313,12 @@ static void add_position(const struct walk *w, struct scope *s, struct loop_buff
     for (int i = 0; i < w->n_axes; i++)
         at = index_add(a, index_scale(a, at, w->size[i].value),
                        index_axis(a, w->first + i, w->size[i].value));
-    const struct loop_expr *here = loop_cast(a, point_lower(s, at), LOOP_I64);
     const struct loop_expr *position = get(w, w->position);
+    const struct loop_expr *here = loop_cast(a, point_lower(s, at), position->dtype);
     bool largest = w->node->op == OP_ARGMAX;
     const struct loop_expr *takes = loop_binary(a, LOOP_LT, largest ? old : x, largest ? x : old);
     takes = loop_binary(a, LOOP_OR, takes,
-                        loop_binary(a, LOOP_LT, position, loop_whole(a, LOOP_I64, 0)));
+                        loop_binary(a, LOOP_LT, position, loop_whole(a, position->dtype, 0)));
     if (w->type == LOOP_F32 || w->type == LOOP_F64)
         takes = loop_binary(a, LOOP_OR, takes,
                             loop_binary(a, LOOP_AND, loop_binary(a, LOOP_NE, x, x),
@@ -389,7 +391,7 @@ static void walk_steps(const struct walk *w, struct scope *outer, const struct s
                        struct loop_buffer *to) {
     struct loop_builder b;
     struct loop_for f = {"k", x->begin, x->end, 1, false};
-    if (w->nest->team && x->axis == w->n_axes - 1) {
+    if (w->nest->team && !w->nest->team->columns && x->axis == w->n_axes - 1) {
         f.begin = w->nest->team->lane;
         f.step = w->nest->team->threads;
     }
@@ -537,27 +539,59 @@ static struct walk begin_walk(struct nest *n, node_id id, const struct axis_map 
     return w;
 }
 
+// The piece of the first axis that a thread of the team has; none is empty.
+static const struct loop_expr *piece_bound(const struct walk *w, const struct loop_expr *piece) {
+    struct arena *a = w->nest->l->arena;
+    int64_t length = w->size[0].value, n = w->nest->team->threads;
+    if (length % n == 0)
+        return loop_binary(a, LOOP_MUL, piece, loop_int(a, length / n));
+    return loop_binary(a, LOOP_DIV, loop_binary(a, LOOP_MUL, piece, loop_int(a, length)),
+                       loop_int(a, n));
+}
+
+static void limit_piece(struct walk *w, struct scope *s) {
+    struct arena *a = w->nest->l->arena;
+    const struct loop_expr *lane = w->nest->team->lane;
+    w->begin = loop_let(s->builder, "begin", piece_bound(w, lane));
+    w->end =
+        loop_let(s->builder, "end", piece_bound(w, loop_binary(a, LOOP_ADD, lane, loop_int(a, 1))));
+}
+
+// Where the best stands, as i64.
+static const struct loop_expr *best_position(struct walk *w, struct scope *s) {
+    struct arena *a = w->nest->l->arena;
+    const struct nest_team *team = w->nest->team;
+    bool largest = w->node->op == OP_ARGMAX;
+    enum loop_dtype t = terms_within(w, 0) < INT32_MAX ? LOOP_I32 : LOOP_I64;
+    w->is_sum = false;
+    w->position = loop_register_of(w->nest->l->program, "position", 1, 1, t);
+    put(w, s->builder, w->position, loop_whole(a, t, -1));
+    if (team && team->columns)
+        limit_piece(w, s);
+    struct loop_buffer *best = accumulator(w, "best", s->builder);
+    walk_axis(w, s, 0, best);
+    const struct loop_expr *at = get(w, w->position);
+    if (team && team->columns)
+        at = nest_pieces_best(w->nest->l, s->builder, team, largest, get(w, best), at);
+    at = t == LOOP_I64 ? at : loop_cast(a, at, LOOP_I64);
+    if (team && !team->columns)
+        at = nest_team_best(a, s->builder, largest, get(w, best), at);
+    return at;
+}
+
 static const struct loop_expr *anchor_value(void *ctx, struct scope *s, node_id id,
                                             const struct axis_map *map) {
     struct nest *n = ctx;
-    struct arena *a = n->l->arena;
     struct walk w = begin_walk(n, id, map, s->lanes);
     if (w.node->op == OP_RAGGED_MATMUL)
         return ragged_product(&w, s, map);
     if (w.node->op == OP_RAGGED_OUTER)
         limit_rows(&w, s, map);
-    bool positions = w.node->op == OP_ARGMAX || w.node->op == OP_ARGMIN;
-    if (positions) {
-        w.is_sum = false;
-        w.position = loop_register_of(n->l->program, "position", 1, 1, LOOP_I64);
-        put(&w, s->builder, w.position, loop_whole(a, LOOP_I64, -1));
-    }
-    struct loop_buffer *sum = accumulator(&w, positions ? "best" : "sum", s->builder);
+    if (w.node->op == OP_ARGMAX || w.node->op == OP_ARGMIN)
+        return loop_let(s->builder, w.node->name, best_position(&w, s));
+    struct loop_buffer *sum = accumulator(&w, "sum", s->builder);
     walk_axis(&w, s, 0, sum);
-    const struct loop_expr *result = get(&w, positions ? w.position : sum);
-    if (n->team)
-        result = nest_team_best(a, s->builder, w.node->op == OP_ARGMAX, get(&w, sum), result);
-    return loop_let(s->builder, w.node->name, result);
+    return loop_let(s->builder, w.node->name, get(&w, sum));
 }
 
 void nest_store_tile(struct nest *n, struct scope *s, const struct loop_expr *first, int items) {
