@@ -308,21 +308,13 @@ static void share_samples(const struct profile *p, double *share, int n_lines) {
     }
 }
 
-double *page_hot_lines(const char *source, const struct profile *p, int *n_lines) {
+static void estimate(const char *source, const struct profile *p, double *share, int n_lines) {
     struct hot h = {.launch = -1};
     double all[LAUNCHES_MAX + 1] = {0};
-    *n_lines = 0;
-    for (const char *s = source; s && *s; s++)
-        *n_lines += *s == '\n' || !s[1];
-    double *share = calloc((size_t)*n_lines + 1, sizeof *share);
-    if (share && p && p->n_lines > 0) {
-        share_samples(p, share, *n_lines);
-        return share;
-    }
-    int *launch = calloc((size_t)*n_lines + 1, sizeof *launch);
-    if (!share || !launch)
+    int *launch = calloc((size_t)n_lines + 1, sizeof *launch);
+    if (!launch)
         abort();
-    for (int i = 0; i < *n_lines; i++) {
+    for (int i = 0; i < n_lines; i++) {
         size_t len = strcspn(source, "\n");
         share[i] = weigh(&h, p, source, source + len);
         // What no launch is, is called by one, or there is but one whose name nobody told.
@@ -331,12 +323,25 @@ double *page_hot_lines(const char *source, const struct profile *p, int *n_lines
             all[launch[i]] += share[i];
         source += len + (source[len] == '\n');
     }
-    for (int i = 0; i < *n_lines; i++) {
+    for (int i = 0; i < n_lines; i++) {
         bool is_one = launch[i] == LAUNCHES_MAX || (p && p->n_launches == 1);
         double part = launch[i] < 0 ? 0 : is_one ? 1 : profile_share(p, launch[i]);
         bool is_known = isfinite(part) && launch[i] >= 0 && all[launch[i]] > 0;
         share[i] = is_known ? part * share[i] / all[launch[i]] : 0;
     }
     free(launch);
+}
+
+double *page_hot_lines(const char *source, const struct profile *p, int *n_lines) {
+    *n_lines = 0;
+    for (const char *s = source; s && *s; s++)
+        *n_lines += *s == '\n' || !s[1];
+    double *share = calloc((size_t)*n_lines + 1, sizeof *share);
+    if (!share)
+        abort();
+    if (p && p->n_lines > 0)
+        share_samples(p, share, *n_lines);
+    else
+        estimate(source, p, share, *n_lines);
     return share;
 }
