@@ -1,4 +1,4 @@
-// quantised, by hone 0.1.0.
+// quantised, by hone VERSION.
 // kernel for quantised on sm_80
 // stage y : qgemm  tile 32x16  warps 4  stages 3  minblocks 1
 #include "dev.h"
