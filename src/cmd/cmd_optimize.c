@@ -20,7 +20,7 @@ enum { BATCH_MAX = 64, MOST_RACED = 256 };
 
 struct optimize_options {
     struct optimize_request request;
-    bool json, events;
+    bool json, events, quiet;
     const char *events_to;
 };
 
@@ -85,6 +85,7 @@ static const struct option_row rows[] = {
     ROW("no-calibrate", OPTION_FLAG, NULL, request.no_calibrate,
         "do not measure the machine's ceilings when they are missing"),
     ROW("json", OPTION_FLAG, NULL, json, "print one hone.optimize/1 document at the end"),
+    ROW("quiet", OPTION_FLAG, NULL, quiet, "print only what came of it"),
     ROW("events", OPTION_FLAG, NULL, events, "print a hone.event/1 object per line while it goes"),
     ROW("events-to", OPTION_STRING, "FILE", events_to,
         "write those lines to FILE (or /dev/fd/N), whatever else is printed"),
@@ -369,12 +370,13 @@ static bool run(int argc, char **argv, struct error *err) {
     if (!options_parse(&options, argc, argv, &o, &args, err) || !read_arguments(&o, &args, err))
         return false;
 
-    bool on_error = o.json && live_is_terminal(STDERR_FILENO);
-    FILE *to = !o.json ? stdout : on_error ? stderr : NULL;
+    bool on_error = o.json && !o.quiet && live_is_terminal(STDERR_FILENO);
+    FILE *to = o.quiet && !o.events ? NULL : !o.json ? stdout : on_error ? stderr : NULL;
     struct printer printer = {
         .to = to,
         .events = o.events,
-        .is_live = on_error || (!o.events && !o.json && live_is_terminal(STDOUT_FILENO)),
+        .is_live =
+            on_error || (!o.events && !o.json && !o.quiet && live_is_terminal(STDOUT_FILENO)),
         .view = {.live = {.to = to}, .style = {.is_plain = !live_has_colours()}},
         .events_to = o.events_to ? fopen(o.events_to, "we") : NULL};
     if (o.events_to && !printer.events_to)
