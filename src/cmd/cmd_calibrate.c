@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "cmd/cmd.h"
 #include "cmd/print.h"
-#include "cmd/progress.h"
+#include "cmd/ticker.h"
 #include "ops/op_calibrate.h"
 
 struct calibrate_options {
@@ -44,7 +44,7 @@ static const struct command_options options = {
 };
 
 static void say(const char *what, void *ctx) {
-    progress_say(ctx, "measuring %s", what);
+    ticker_say(ctx, "measuring %s", what);
 }
 
 static bool run(int argc, char **argv, struct error *err) {
@@ -55,12 +55,12 @@ static bool run(int argc, char **argv, struct error *err) {
     if (args.help)
         return command_help(&options);
     struct arena a = {0};
-    struct progress progress;
-    progress_start(&progress, o.quiet);
+    struct ticker progress;
+    ticker_start(&progress, o.quiet);
     struct calibration c = {.target = o.target, .progress = say, .ctx = &progress};
     const struct target *t = &c.measured;
     bool ok = op_calibrate(&a, &c, err);
-    progress_stop(&progress);
+    ticker_stop(&progress);
     if (ok && o.json) {
         json_t *document = ceilings_to_json(t);
         printf("%s\n", json_print_pretty(&a, document));

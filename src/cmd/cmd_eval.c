@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
-#include "cmd/progress.h"
+#include "cmd/ticker.h"
 #include "ops/op_aa.h"
 #include "ops/op_rank.h"
 
@@ -231,12 +231,12 @@ static bool is_ok(const struct eval_report *r) {
 static bool run_one(struct arena *a, const struct eval_request *q, const struct eval_options *o,
                     struct error *err) {
     struct eval_report r;
-    struct progress progress;
+    struct ticker progress;
     bool json = o->json;
-    progress_start(&progress, o->quiet);
-    progress_say(&progress, "judging %s", q->candidate);
+    ticker_start(&progress, o->quiet);
+    ticker_say(&progress, "judging %s", q->candidate);
     bool ok = op_eval(a, q, &r, err);
-    progress_stop(&progress);
+    ticker_stop(&progress);
     if (!ok)
         return false;
     if (json) {
@@ -304,7 +304,7 @@ static bool check_output(const struct eval_options *o, int n_candidates, struct 
 
 struct printing {
     struct arena *a;
-    struct progress *progress;
+    struct ticker *progress;
     int n_started, n_candidates;
     bool json;   // a line each
     bool is_ok;  // all of them so far
@@ -314,12 +314,12 @@ struct printing {
 
 static void say_candidate(const char *candidate, void *ctx) {
     struct printing *p = ctx;
-    progress_say(p->progress, "judging %s (%d of %d)", candidate, ++p->n_started, p->n_candidates);
+    ticker_say(p->progress, "judging %s (%d of %d)", candidate, ++p->n_started, p->n_candidates);
 }
 
 static void print_report(const struct eval_report *r, void *ctx) {
     struct printing *p = ctx;
-    progress_clear(p->progress);
+    ticker_clear(p->progress);
     if (p->ranking)
         ranking_add(p->a, p->ranking, r);
     if (p->only_table) {
@@ -339,7 +339,7 @@ static bool run_each(struct arena *a, const struct eval_request *q, const struct
                      const struct eval_options *o, struct error *err) {
     enum rank_form form = o->csv ? RANK_CSV : o->markdown ? RANK_MARKDOWN : RANK_TEXT;
     bool is_ranked = form != RANK_TEXT || (!o->json && !o->verify && args->count > 3);
-    struct progress progress;
+    struct ticker progress;
     struct printing p = {.a = a,
                          .progress = &progress,
                          .n_candidates = args->count - 1,
@@ -352,9 +352,9 @@ static bool run_each(struct arena *a, const struct eval_request *q, const struct
                              .on_start = say_candidate,
                              .on_report = print_report,
                              .ctx = &p};
-    progress_start(&progress, o->quiet);
+    ticker_start(&progress, o->quiet);
     bool ok = op_eval_each(a, q, &list, err);
-    progress_stop(&progress);
+    ticker_stop(&progress);
     if (!ok)
         return false;
     if (p.ranking)
@@ -366,11 +366,11 @@ static bool run_each(struct arena *a, const struct eval_request *q, const struct
 static bool run_pair(struct arena *a, const struct eval_request *q, const char *const names[2],
                      const struct eval_options *o, struct error *err) {
     struct eval_report reports[2];
-    struct progress progress;
-    progress_start(&progress, o->quiet);
-    progress_say(&progress, "judging %s and %s", names[0], names[1]);
+    struct ticker progress;
+    ticker_start(&progress, o->quiet);
+    ticker_say(&progress, "judging %s and %s", names[0], names[1]);
     bool ok = op_eval_pair(a, q, names, reports, err);
-    progress_stop(&progress);
+    ticker_stop(&progress);
     if (!ok)
         return false;
     struct printing p = {.a = a, .progress = &progress, .is_ok = true};

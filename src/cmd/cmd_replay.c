@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
-#include "cmd/progress.h"
+#include "cmd/ticker.h"
 #include "ops/op_replay.h"
 
 struct replay_options {
@@ -74,7 +74,7 @@ static void print_text(const struct replay_outcome *o, const char *file) {
 }
 
 static void show(int node, int n_nodes, void *ctx) {
-    progress_say(ctx, "node %d of %d", node, n_nodes);
+    ticker_say(ctx, "node %d of %d", node, n_nodes);
 }
 
 static bool run(int argc, char **argv, struct error *err) {
@@ -86,13 +86,13 @@ static bool run(int argc, char **argv, struct error *err) {
 
     struct arena a = {0};
     struct replay_outcome out;
-    struct progress progress;
-    progress_start(&progress, o.quiet);
-    progress_say(&progress, o.request.re_evaluate ? "judging anew" : "replaying the record");
+    struct ticker progress;
+    ticker_start(&progress, o.quiet);
+    ticker_say(&progress, o.request.re_evaluate ? "judging anew" : "replaying the record");
     o.request.on_node = show;
     o.request.ctx = &progress;
     bool ok = op_replay(&a, &o.request, &out, err);
-    progress_stop(&progress);
+    ticker_stop(&progress);
     bool same = ok && !out.difference;
     if (ok && o.json) {
         json_t *json = replay_to_json(&out);

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
-#include "cmd/progress.h"
+#include "cmd/ticker.h"
 #include "ops/op_suite.h"
 
 enum { SEEDS = 100, SEEDS_MAX = 1000000, THREADS_MAX = 256 };
@@ -183,7 +183,7 @@ static bool check(struct suite_options *o, struct error *err) {
 }
 
 static void show(int64_t n_done, int64_t n_all, void *ctx) {
-    progress_say(ctx, "%lld of %lld runs", (long long)n_done, (long long)n_all);
+    ticker_say(ctx, "%lld of %lld runs", (long long)n_done, (long long)n_all);
 }
 
 static bool run(int argc, char **argv, struct error *err) {
@@ -196,12 +196,12 @@ static bool run(int argc, char **argv, struct error *err) {
     o.request.tables = (const char *const *)args.values;
     o.request.n_tables = args.count;
     o.request.is_stopped = interrupt_seen;
-    struct progress progress;
-    progress_start(&progress, o.quiet);
+    struct ticker progress;
+    ticker_start(&progress, o.quiet);
     o.request.on_run = show;
     o.request.ctx = &progress;
     bool ok = op_suite(&a, &o.request, &out, err);
-    progress_stop(&progress);
+    ticker_stop(&progress);
     if (ok && o.json) {
         json_t *json = suite_to_json(&out);
         puts(json_print_pretty(&a, json));

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
-#include "cmd/progress.h"
+#include "cmd/ticker.h"
 #include "ops/op_count_table.h"
 #include "ops/op_tabulate.h"
 
@@ -67,10 +67,10 @@ static const struct command_options options = {
 static void show(void *ctx, const struct tabulate_outcome *o) {
     struct arena a = {0};
     double per_s = o->n_done > o->n_before ? (o->n_done - o->n_before) / o->elapsed_s : NAN;
-    progress_say(ctx, "%d of %d blocks, %d ok%s%s%s", o->n_done, o->n_blocks, o->n_ok,
-                 isfinite(o->best_s) ? ", best " : "",
-                 isfinite(o->best_s) ? clock_duration(&a, 1e9 * o->best_s) : "",
-                 isfinite(per_s) ? arena_printf(&a, ", %.2f a second", per_s) : "");
+    ticker_say(ctx, "%d of %d blocks, %d ok%s%s%s", o->n_done, o->n_blocks, o->n_ok,
+               isfinite(o->best_s) ? ", best " : "",
+               isfinite(o->best_s) ? clock_duration(&a, 1e9 * o->best_s) : "",
+               isfinite(per_s) ? arena_printf(&a, ", %.2f a second", per_s) : "");
     arena_reset(&a);
 }
 
@@ -100,14 +100,14 @@ static bool run(int argc, char **argv, struct error *err) {
         return error_set(err, ERROR_USAGE, "tabulate: a table has 1 to %d blocks", BLOCKS_MAX);
     struct arena a = {0};
     struct tabulate_outcome out;
-    struct progress progress;
-    progress_start(&progress, o.quiet);
+    struct ticker progress;
+    ticker_start(&progress, o.quiet);
     o.request.file = args.values[0];
     o.request.progress = show;
     o.request.ctx = &progress;
     bool ok = o.counters ? op_count_table(&a, &o.request, &out, err)
                          : op_tabulate(&a, &o.request, &out, err);
-    progress_stop(&progress);
+    ticker_stop(&progress);
     if (ok)
         print_outcome(&o, &out);
     arena_reset(&a);

@@ -5,15 +5,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/progress.h"
+#include "cmd/ticker.h"
 
 static const char *line(const char *text, double elapsed_s, int columns) {
     static char out[256];
-    progress_line(out, sizeof out, text, elapsed_s, columns);
+    ticker_line(out, sizeof out, text, elapsed_s, columns);
     return out;
 }
 
-Test(progress, fits_every_terminal) {
+Test(ticker, fits_every_terminal) {
     const char *text = "judging a-rather-long-name-of-a-candidate.c (2 of 3)";
     cr_expect_str_eq(line("judging a.c", 3.4, 80), "judging a.c, 3 s\n");
     cr_expect_str_eq(line(text, 12, 40), "judging a-rather-long-name-of-a-c, 12 s\n");
@@ -25,21 +25,21 @@ Test(progress, fits_every_terminal) {
 
 // Is it shown where standard error is `fd`?
 static bool is_shown(int fd, const char *term, bool is_quiet) {
-    struct progress p;
+    struct ticker p;
     setenv("TERM", term, 1);
     int before = dup(STDERR_FILENO);
     dup2(fd, STDERR_FILENO);
-    progress_start(&p, is_quiet);
+    ticker_start(&p, is_quiet);
     bool shown = p.is_shown;
-    progress_say(&p, "waiting for %s", "something");
-    progress_clear(&p);
-    progress_stop(&p);
+    ticker_say(&p, "waiting for %s", "something");
+    ticker_clear(&p);
+    ticker_stop(&p);
     dup2(before, STDERR_FILENO);
     close(before);
     return shown;
 }
 
-Test(progress, is_for_terminals_alone) {
+Test(ticker, is_for_terminals_alone) {
     int master, slave, ends[2];
     cr_assert_eq(openpty(&master, &slave, NULL, NULL, NULL), 0);
     cr_assert_eq(pipe(ends), 0);

@@ -1,5 +1,5 @@
 // A thread that does nothing but draw: a verdict or a table may take minutes without a word.
-#include "cmd/progress.h"
+#include "cmd/ticker.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ static int fitting(const char *text, int columns) {
     return at;
 }
 
-void progress_line(char *out, size_t size, const char *text, double elapsed_s, int columns) {
+void ticker_line(char *out, size_t size, const char *text, double elapsed_s, int columns) {
     char end[32];
     int len = snprintf(end, sizeof end, ", %.0f s", elapsed_s);
     int room = columns - 1 - len;  // a full line would wrap
@@ -32,18 +32,18 @@ void progress_line(char *out, size_t size, const char *text, double elapsed_s, i
         snprintf(out, size, "%.*s%s\n", fitting(text, room), text, end);
 }
 
-static void draw(struct progress *p) {
+static void draw(struct ticker *p) {
     char line[sizeof p->text + 40];
     double elapsed_s = (double)(clock_now_ns() - p->start_ns) * 1e-9;
     if (!*p->text)
         return;
-    progress_line(line, sizeof line, p->text, elapsed_s, live_columns(&p->live));
+    ticker_line(line, sizeof line, p->text, elapsed_s, live_columns(&p->live));
     live_draw(&p->live, line);
     fflush(p->live.to);
 }
 
 static void *draw_every_second(void *ctx) {
-    struct progress *p = ctx;
+    struct ticker *p = ctx;
     struct timespec next;
     clock_gettime(CLOCK_MONOTONIC, &next);
     pthread_mutex_lock(&p->lock);
@@ -59,12 +59,12 @@ static void *draw_every_second(void *ctx) {
     return NULL;
 }
 
-void progress_start(struct progress *p, bool is_quiet) {
+void ticker_start(struct ticker *p, bool is_quiet) {
     pthread_condattr_t attributes;
     sigset_t all, before;
-    *p = (struct progress){.is_shown = !is_quiet && live_is_terminal(STDERR_FILENO),
-                           .live = {.to = stderr},
-                           .start_ns = clock_now_ns()};
+    *p = (struct ticker){.is_shown = !is_quiet && live_is_terminal(STDERR_FILENO),
+                         .live = {.to = stderr},
+                         .start_ns = clock_now_ns()};
     if (!p->is_shown)
         return;
     pthread_condattr_init(&attributes);
@@ -79,7 +79,7 @@ void progress_start(struct progress *p, bool is_quiet) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void progress_say(struct progress *p, const char *fmt, ...) {
+void ticker_say(struct ticker *p, const char *fmt, ...) {
     va_list args;
     if (!p->is_shown)
         return;
@@ -91,7 +91,7 @@ void progress_say(struct progress *p, const char *fmt, ...) {
     pthread_mutex_unlock(&p->lock);
 }
 
-void progress_clear(struct progress *p) {
+void ticker_clear(struct ticker *p) {
     if (!p->is_shown)
         return;
     pthread_mutex_lock(&p->lock);
@@ -100,7 +100,7 @@ void progress_clear(struct progress *p) {
     pthread_mutex_unlock(&p->lock);
 }
 
-void progress_stop(struct progress *p) {
+void ticker_stop(struct ticker *p) {
     if (!p->is_shown)
         return;
     pthread_mutex_lock(&p->lock);

@@ -18,7 +18,7 @@
         .offset = offsetof(struct_name, quiet)                                               \
     }
 
-struct progress {
+struct ticker {
     bool is_shown;
     struct live live;
     char text[160];
@@ -29,12 +29,12 @@ struct progress {
     pthread_cond_t wake;
 };
 
-void progress_start(struct progress *p, bool is_quiet);
+void ticker_start(struct ticker *p, bool is_quiet);
 // What is done from now on.
-void progress_say(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void ticker_say(struct ticker *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 // Take it away before something else is printed; the next second draws it again.
-void progress_clear(struct progress *p);
-void progress_stop(struct progress *p);
+void ticker_clear(struct ticker *p);
+void ticker_stop(struct ticker *p);
 
 // The line as it is drawn, with its end, in so many columns.
-void progress_line(char *out, size_t size, const char *text, double elapsed_s, int columns);
+void ticker_line(char *out, size_t size, const char *text, double elapsed_s, int columns);
