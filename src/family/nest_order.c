@@ -224,8 +224,8 @@ static void order_by_team(struct lines *x, struct scope *line, const struct rank
     const struct loop_expr *found = loop_let(&c, "found", loop_to_index(a, at, 0, n - 1));
     const struct loop_expr *owner =
         loop_let(&c, "owner", op2(x, LOOP_MOD, found, number(x, team->threads)));
-    struct scope t = scope_inside(line, &c);
-    put(x, &c, r->last, line_element(x, &t, &kept, found));
+    struct scope f = scope_inside(line, &c), t = f;  // what is read at one place, and at others
+    put(x, &c, r->last, line_element(x, &f, &kept, found));
     put(x, &c, r->last_at, at);
     const struct loop_expr *then = look_again(x, &t, &kept, &next, owner);
     loop_open_if(&c, team->lane, op2(x, LOOP_ADD, owner, number(x, 1)), &mine);

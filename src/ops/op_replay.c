@@ -207,6 +207,7 @@ static bool work(struct replay *r, struct error *err) {
                     .mind = r->team.team,
                     .priors = advice.n_priors > 0 ? &priors : NULL},
         .judge = r->recorded,
+        .has_energy = r->target.is_gpu && !r->table,
         .store = r->store,
         .on_event = r->q->on_node ? tell_node : NULL,
         .event_ctx = r,

@@ -25,7 +25,10 @@ static const struct mutant_kernel kernels[] = {
      "stage y : map as tiles  tile 32  rows 8\n"},
     {"problem halves\ndim M = 64, N = 100\nin x : bf16[M, N] ~ normal\nin z : f32[M, N] ~ normal\n"
      "out y : bf16[N, M]\ny = x.T + tanh(z.T)\n",
-     "stage y : map as tiles  tile 64  rows 2\n"},
+     "stage y : map as tiles  tile 64  rows 2  vec 1\n"},
+    {"problem pairs\ndim B = 3, M = 46, N = 70\nin x : bf16[B, M, N] ~ normal\n"
+     "in c : f32[M] ~ normal\nout y : bf16[B, N, M]\ny = transpose(x, (0, 2, 1)) * 2 + c\n",
+     "stage y : map as tiles  tile 64  rows 4  vec 2\n"},
 };
 
 Test(cuda_tiles, fails_without_any_one_barrier_or_guard) {
