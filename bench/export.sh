@@ -1,5 +1,5 @@
 #!/bin/sh
-# export.sh HONE [ROUNDS]: how long exported CPU kernels take when NumPy calls them, against the time that hone states.
+# export.sh HONE [ROUNDS [PROBLEM...]]: how long exported CPU kernels take when NumPy calls them, against the time that hone states.
 # Each kernel is called with arrays as NumPy makes them (16 bytes off a multiple of 64), with aligned ones, and with arrays
 # one element off. hone eval and 40 calls from NumPy take turns, so that both meet the same machine, and where root runs
 # this both have a real-time priority (chrt -r 1): other programs then take no processor from either. hone leaves out
@@ -8,6 +8,11 @@
 set -eu
 hone=$(realpath "$1")
 rounds=${2:-5}
+if [ $# -gt 2 ]; then
+    shift 2
+else
+    set -- softmax gelu gemm
+fi
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -59,7 +64,7 @@ echo "load $(cut -d' ' -f1 /proc/loadavg), $rounds rounds${first:+, at a real-ti
 echo
 echo "| problem | stated | aligned | as NumPy gives them | one element off |"
 echo "|---|---|---|---|---|"
-for problem in softmax gelu gemm; do
+for problem; do
     file="$root/problems/$problem.hone"
     "$hone" optimize "$file" --evals 1 --seconds 20 --no-calibrate >out 2>&1 || { cat out; exit 1; }
     "$hone" export -o "$problem" >/dev/null
