@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "eval/evaluate.h"
 #include "model/bound.h"
+#include "place/evaluate.h"
 #include "record/run.h"
 
 struct arena;
