@@ -116,7 +116,8 @@ static struct eval_job job_of(const struct eval_request *q, const struct eval_re
                              .baseline = r->baseline.source ? &r->baseline : NULL,
                              .depth = q->depth,
                              .seconds = q->seconds,
-                             .resolution = q->resolution};
+                             .resolution = q->resolution,
+                             .energy_s = q->energy_s};
 }
 
 // The device that judged, and its bound, in place of what we took it to be.
@@ -430,6 +431,8 @@ static void put_time(struct arena *a, struct str *s, const struct eval_report *r
     str_printf(s, ", %.3g%% confidence; %s\n", 100 * m->confidence, m->method);
     if (m->clocks)
         str_printf(s, "  clocks    %s\n", m->clocks);
+    if (m->energy.present)
+        str_printf(s, "  energy    %s\n", energy_text(a, &m->energy));
     if (r->resolution > 0)
         put_resolved(s, m, r->resolution);
     struct resolution resolution;
@@ -469,11 +472,11 @@ static void put_launches(struct arena *a, struct str *s, const struct profile *p
         str_printf(s, "  launches  %s\n", words);
 }
 
-static void put_findings(struct str *s, const struct eval_report *r) {
+static void put_findings(struct arena *a, struct str *s, const struct eval_report *r) {
     for (int i = 0; i < r->n_findings; i++) {
         const struct finding *f = &r->findings[i];
         str_printf(s, "  %-9s %s (%s): %s; %s\n", i == 0 ? "findings" : "", f->tool,
-                   severity_name(f->severity), f->cause, f->evidence);
+                   finding_weight(a, f), f->cause, f->evidence);
         for (int k = 0; k < f->n_actions && k < ACTIONS_SHOWN; k++)
             str_printf(s, "%*s- %s\n", 14, "", f->actions[k].words);
     }
@@ -539,7 +542,7 @@ const char *op_eval_text(struct arena *a, const struct eval_report *r) {
         put_time(a, &s, r);
     put_resources(&s, &r->result.profile);
     put_launches(a, &s, &r->result.profile);
-    put_findings(&s, r);
+    put_findings(a, &s, r);
     double restart_s = profile_get(&r->result.profile, METRIC_RESTART);
     if (isfinite(restart_s))
         str_printf(&s, "  restart   %s from the loss of a runner to the first call after it\n",

@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "eval/evaluate.h"
 #include "mind/proposer.h"
 #include "model/bound.h"
 #include "ops/op_machine.h"
@@ -22,6 +21,7 @@
 #include "ops/op_table.h"
 #include "ops/op_team.h"
 #include "ops/recording.h"
+#include "place/evaluate.h"
 #include "record/advice.h"
 #include "search/judging.h"
 #include "search/optimize.h"
@@ -200,6 +200,7 @@ static bool work(struct replay *r, struct error *err) {
                     .mind = r->team.team,
                     .priors = advice.n_priors > 0 ? &priors : NULL},
         .judge = r->recorded,
+        .has_energy = r->target.is_gpu && !r->table,
         .store = r->store,
         .first = r->recording.n_nodes > 0 && r->recording.nodes[0].candidate.kernel
                      ? &r->recording.nodes[0].candidate

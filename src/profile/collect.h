@@ -55,7 +55,7 @@ struct collected {
     int n_notes;
 };
 
-// For a process that stays and is asked about one candidate after the other (eval/play_warm.h): the
+// For a process that stays and is asked about one candidate after the other (play/play_warm.h): the
 // library as a file, what to write into its `ask`, and why counters did not come.
 bool collect_place_library(struct arena *a, const char **path, struct error *err);
 struct counter_plan;

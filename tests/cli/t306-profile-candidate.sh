@@ -13,7 +13,12 @@ valid candidate_profile "$HONE" profile --json --repeat 2 affine.hone right.cu
 [ "$(sed -n '/"again_s"/,/]/p' json | grep -c '[0-9],*$')" = 3 ] || fail 'not counted three times'
 expect_match 1 '^only what is correct is profiled$' "$HONE" profile affine.hone noop.cu
 expect_match 2 'there are no runs here' "$HONE" profile no-such.7
-expect_match 3 'counters are read on a GPU' "$HONE" profile --target cpu affine.hone default
+expect_match 3 'are for a GPU' "$HONE" profile --target cpu --repeat 2 affine.hone default
+expect_match 0 '^affine, default, on .*: ok' "$HONE" profile --target cpu affine.hone default
+has '^(counters    .* cycles|absent: counters of the processor: )'
+has '^(hot loop    .* cycles a turn by llvm-mca|absent: cycles of hot loops: )'
+printf '%s\n' "$got" | grep -q '^runs:' && fail 'no run of its own'
+valid candidate_profile "$HONE" profile --json --target cpu affine.hone default
 
 # A table gets counters, and a search on it has them: what was cut off is counted again.
 "$HONE" tabulate affine.hone --target cuda --limit 1 --seconds 0.01 --no-calibrate -o t.table >out 2>&1 || fail "$(cat out)"

@@ -331,6 +331,7 @@ Test(record, node_with_findings_survives_its_json_form) {
         .cause = "far",
         .evidence = "3x",
         .expected_gain = NAN,
+        .confidence = 0.54,
         .actions = {{.words = "wider", .knob = "vec", .direction = 1, .move = "y: vec 8 -> 16"}},
         .n_actions = 1,
         .numbers = {{"time_s", 2e-3, 1e-3}, {"blocks", 7, NAN}},
@@ -350,7 +351,7 @@ Test(record, node_with_findings_survives_its_json_form) {
     cr_expect_str_eq(m.findings[0].actions[0].knob, "vec");
     cr_expect(!m.findings[0].actions[0].word);
     cr_expect_str_eq(m.findings[0].actions[0].move, "y: vec 8 -> 16");
-    cr_expect(isnan(m.findings[0].expected_gain));
+    cr_expect(isnan(m.findings[0].expected_gain) && m.findings[0].confidence == 0.54);
     cr_expect_eq(m.findings[0].n_numbers, 2);
     cr_expect_str_eq(m.findings[0].numbers[1].metric, "blocks");
     cr_expect(m.findings[0].numbers[0].limit == 1e-3 && isnan(m.findings[0].numbers[1].limit));

@@ -1,6 +1,6 @@
 // The directory has the plan, the cubin, a file for each input, and afterwards what went wrong.
 // Large inputs are drawn in part and repeated: for a profile that is the same.
-#include "eval/play.h"
+#include "play/play.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/lease.h"
 #include "build/compile_cuda.h"
 #include "eval/gpu_handle.h"
-#include "eval/lease.h"
-#include "eval/play_warm.h"
 #include "family/source_plan.h"
 #include "ir/inputs.h"
+#include "play/play_warm.h"
 #include "profile/collect_ncu.h"
 #include "profile/sass.h"
 
