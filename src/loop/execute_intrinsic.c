@@ -50,6 +50,12 @@ static uint32_t word_of(float v) {
 
 // ---- copies
 
+// Whose cell a copy lands in: each block of a gang has its own.
+static int64_t *writer_at(struct machine *m, const struct copy *c, int64_t i) {
+    struct memory *to = &m->memory[c->to->id];
+    return &to->writer[to->per_block * (m->thread / m->per_block) + c->to_index + i];
+}
+
 static void copy_start(struct machine *m, const struct loop_stmt *s) {
     struct flight *f = &m->flights[m->thread];
     const struct loop_operand *o = s->operand;
@@ -65,7 +71,7 @@ static void copy_start(struct machine *m, const struct loop_stmt *s) {
     for (int64_t i = 0; i < c.count && !m->failed; i++) {
         machine_write(m, c.to, c.to_index + i, 0, (union cell){0});
         if (!m->failed)
-            m->memory[c.to->id].writer[c.to_index + i] = UNDER_WAY;
+            *writer_at(m, &c, i) = UNDER_WAY;
     }
     if (f->n == f->cap) {
         f->cap = f->cap * 2 + 16;
@@ -80,7 +86,7 @@ static void land(struct machine *m, const struct copy *c) {
         union cell v = {0};
         if (i < c->valid)
             v = machine_read(m, c->from, c->from_index + i, 0);
-        m->memory[c->to->id].writer[c->to_index + i] = m->self;
+        *writer_at(m, c, i) = m->self;
         machine_write(m, c->to, c->to_index + i, 0, v);
     }
 }
