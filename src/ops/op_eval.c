@@ -15,6 +15,7 @@
 #include "eval/pairs.h"
 #include "family/lower.h"
 #include "ops/candidate_file.h"
+#include "ops/library_candidate.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
 #include "ops/op_resolution.h"
@@ -238,6 +239,21 @@ bool op_eval(struct arena *a, const struct eval_request *q, struct eval_report *
     return ok;
 }
 
+bool op_eval_library_absent(struct arena *a, const struct eval_request *q, const char **why,
+                            struct error *err) {
+    struct eval_request ask = *q;
+    struct eval_report r;
+    struct candidate c;
+    struct error absent = {0};
+    ask.depth = EVAL_VERIFY;  // no baseline is needed
+    *why = NULL;
+    if (!prepare(a, &ask, &r, err))
+        return false;
+    if (!library_candidate(a, r.problem, &r.target, &c, &absent))
+        *why = arena_strdup(a, absent.text);
+    return true;
+}
+
 bool op_eval_each(struct arena *a, const struct eval_request *q, const struct eval_list *list,
                   struct error *err) {
     struct eval_report r;
@@ -253,6 +269,8 @@ bool op_eval_each(struct arena *a, const struct eval_request *q, const struct ev
     bool ok = true;
     for (int i = 0; i < list->n_candidates && ok; i++) {
         int64_t start_ns = clock_now_ns();
+        if (list->on_start)
+            list->on_start(list->candidates[i], list->ctx);
         struct eval_report each = {.problem = r.problem,
                                    .target = r.target,
                                    .bound = r.bound,

@@ -18,6 +18,7 @@
 #include "play/play.h"
 #include "profile/classify.h"
 #include "profile/source.h"
+#include "store/store.h"
 #include "tools/tool.h"
 
 enum { ACTIONS_SHOWN = 3, SPOTS_SHOWN = 3 };
@@ -74,6 +75,30 @@ static bool look_up(struct arena *a, const struct candidate_profile_request *q,
            error_set(err, ERROR_USAGE, "%s has no source in the store", q->file);
 }
 
+// Lines that samples lie in belong to the node from now on: its page shows them.
+static void keep_lines(struct arena *a, const struct candidate_profile_request *q,
+                       struct candidate_profile *out) {
+    struct error err = {0};
+    struct store *s = NULL;
+    struct run_view v;
+    int node;
+    if (out->profile.n_lines == 0)
+        return;
+    bool ok = op_show(a, q->store, q->file, &v, &node, &err) &&
+              op_open_store(a, q->store, true, &s, &err) && store_lock_run(s, v.run.id, &err);
+    if (ok) {
+        struct search_node n = v.nodes[node];
+        n.profile.lines = out->profile.lines;
+        n.profile.n_lines = out->profile.n_lines;
+        ok = store_put_node(s, v.run.id, &n, &err);
+    }
+    if (s)
+        store_close(s);
+    if (!ok && out->collected.n_notes < COLLECT_NOTES_MAX)
+        out->collected.notes[out->collected.n_notes++] =
+            arena_printf(a, "samples are not kept with the node: %s", err.text);
+}
+
 // In a process that stays: the first time with its start, then as in a search.
 static bool repeat(struct play *play, struct arena *a, int n, struct candidate_profile *out,
                    struct error *err) {
@@ -126,6 +151,8 @@ bool op_profile_candidate(struct arena *a, const struct candidate_profile_reques
         note_absent(a, out);
     else if (!play(a, q, out, err))
         return false;
+    if (!file_exists(q->file))
+        keep_lines(a, q, out);
     struct plugins plugins;
     plugins_find(a, q->tool, &plugins);
     plugins_say(a, &plugins, &out->target, &out->bound, &out->profile, note_wrong, &out->collected);

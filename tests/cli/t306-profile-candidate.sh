@@ -43,6 +43,13 @@ expect_match 0 '^affine, .*, on Fake 9000: ok' "$HONE" profile last.0
 has '^  class     memory-bound .memory 91% busy'
 has '^  where     100% of the waiting at .* at 0xf0: waiting for global'
 has '^findings '
+# Its samples stay with the node, by lines of its own source: its page has them in place of the estimate.
+valid node "$HONE" show --json last.0
+line=$(sed -n '/"lines"/,/]/s/.*"line": \([0-9]*\).*/\1/p' json)
+"$HONE" report --html page.html >out || fail "$(cat out)"
+grep -q 'Hot lines: by 100 samples of the program counter' page.html || fail "no samples in the page: $(grep 'Hot lines' page.html)"
+grep -q "<li>line $line, about 100%: .*, waiting for global" page.html || fail "not line $line: $(grep '<li>line' page.html)"
+"$HONE" show --source last.0 | grep -q 'y_' || fail 'no source'
 expect_match 2 'is a run; name a node of it' "$HONE" profile last
 expect_match 0 '^y_[a-z]+: sm_90, .* instructions' "$HONE" sass last.0
 expect_match 2 "there is no kernel 'z' in it" "$HONE" sass --kernel z last.0

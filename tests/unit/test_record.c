@@ -215,8 +215,13 @@ Test(record, profile_has_launches_one_by_one) {
     metrics_set(&p.launches[1].metrics, METRIC_TIME, 1e-6);
     cr_expect_float_eq(profile_share(&p, 0), 0.75, 1e-12);
     cr_expect_str_eq(profile_launch_text(&a, &p), "sums 3 µs (75%), scale 1 µs (25%)");
+    p.lines = &(struct profile_line){"first", 7, 30, "waiting"};
+    p.n_lines = 1;
     json_t *json = profile_to_json(&p);
     cr_assert(profile_from_json(&a, json, &q, &err), "%s", err.text);
+    cr_assert_eq(q.n_lines, 1);
+    cr_expect(q.lines[0].line == 7 && q.lines[0].samples == 30);
+    cr_expect_str_eq(q.lines[0].reason, "waiting");
     cr_expect_eq(q.n_launches, 2);
     cr_expect_str_eq(q.launches[1].name, "scale");
     cr_expect_eq(launch_get(&q.launches[0], METRIC_REGISTERS), 40);
