@@ -65,6 +65,21 @@ Test(types, every_f16_and_bf16_and_f8_by_the_book) {
     check_all(DTYPE_F8E4M3, 4, 3, false);
 }
 
+Test(types, digits_are_rounded_as_by_the_library) {
+    static const double values[] = {0.0, 1, 1.0 / 3, 4095.5, 4096.5, 4097.5, 6.1e-39, 1e38, 1e-300};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        for (int digits = 8; digits <= 24; digits++) {
+            double v = values[i];
+            int quantum = v == 0 ? 0 : ilogb(v) - digits + 1;
+            double want = ldexp(rint(ldexp(v, -quantum)), quantum);
+            cr_assert_eq(dtype_round_digits(digits, v), want, "%g to %d digits", v, digits);
+            cr_assert_eq(dtype_round_digits(digits, -v), -want, "%g to %d digits", -v, digits);
+        }
+    cr_assert(signbit(dtype_round_digits(11, -0.0)) != 0);
+    cr_assert_eq(dtype_round_digits(11, -INFINITY), -INFINITY);
+    cr_assert(isnan(dtype_round_digits(11, NAN)));
+}
+
 Test(types, what_is_too_large) {
     static const struct {
         enum dtype type;
