@@ -190,7 +190,6 @@ static bool work(struct replay *r, struct error *err) {
         return false;
     struct priors priors = op_memory_priors(r->a, &advice);
     struct optimize_job job = {
-        .advice = &advice,
         .context = {.problem = r->problem,
                     .target = &r->target,
                     .bound = &r->bound,
@@ -198,7 +197,8 @@ static bool work(struct replay *r, struct error *err) {
                     .settings = policy.settings,
                     .proposer = find_proposer(run->proposer),
                     .mind = r->team.team,
-                    .priors = advice.n_priors > 0 ? &priors : NULL},
+                    .priors = advice.n_priors > 0 ? &priors : NULL,
+                    .advice = &advice},
         .judge = r->recorded,
         .store = r->store,
         .first = r->recording.n_nodes > 0 && r->recording.nodes[0].candidate.kernel
