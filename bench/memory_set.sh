@@ -2,17 +2,18 @@
 # Memory-bound problems of KernelBench's level 1 at their own shapes, read by bench/gpu_memory.sh, which
 # defines `problem NAME TYPES` (its text comes in, T stands for the type); bridge/memory.py has the same ones in PyTorch.
 
-# by_element NAME TYPES EXPRESSION: of x, 4096 rows of 393216.
+# by_element NAME TYPES EXPRESSION [DRAWS]: of x, 4096 rows of 393216. What leaves numbers between 0 and 1 as they are
+# gets others, or a copy would pass.
 by_element() {
     problem "$1" "$2" <<P
 dim M = 4096, N = 393216
-in  x : T[M, N] ~ uniform(0, 1)
+in  x : T[M, N] ~ ${4:-uniform(0, 1)}
 out y : T[M, N]
 y = $3
 P
 }
-by_element relu 'f32 bf16' 'relu(x)'
-by_element leaky_relu f32 'leaky_relu(x)'
+by_element relu 'f32 bf16' 'relu(x)' normal
+by_element leaky_relu f32 'leaky_relu(x)' normal
 by_element sigmoid f32 'sigmoid(x)'
 by_element tanh 'f32 bf16' 'tanh(x)'
 by_element swish f32 'x * sigmoid(x)'
@@ -22,7 +23,7 @@ by_element hardsigmoid f32 'hardsigmoid(x)'
 by_element softplus f32 'softplus(x)'
 by_element softsign f32 'x / (1 + abs(x))'
 by_element elu f32 'elu(x)'
-by_element hardtanh f32 'hardtanh(x)'
+by_element hardtanh f32 'hardtanh(x)' normal
 problem new_gelu f32 <<'P'
 dim N = 8192
 in  x : T[N, N] ~ uniform(0, 1)

@@ -1,9 +1,10 @@
 """Memory-bound problems of bench/gpu_memory.sh in PyTorch: eager and compiled.
 
-    python3 bridge/memory.py NAME.TYPE,... [eager|compiled]...
+    python3 bridge/memory.py NAME.TYPE,...|- [eager|compiled]...
 
 One line for each problem and way: both names and milliseconds, the median of seven calls between events, each after
 another buffer has filled the L2 cache. `compiled` is torch.compile(mode="max-autotune-no-cudagraphs").
+With - the names are read from the standard input, after what takes long to begin has begun.
 """
 
 import statistics
@@ -168,13 +169,23 @@ def measure(name, ways):
         print(name, way, f"{time_ms(lambda: call(*inputs)):.4f}", flush=True)
 
 
+def names_later(ways):
+    x = torch.ones(64, 64, device="cuda")
+    if "compiled" in ways:
+        torch.compile(lambda x: (x * 2).sum(1), mode="max-autotune-no-cudagraphs")(x)
+    torch.cuda.synchronize()
+    return sys.stdin.read().strip()
+
+
 def main():
     global TYPE
+    ways = sys.argv[2:] or ["eager", "compiled"]
     with torch.no_grad():
-        for name in sys.argv[1].split(","):
+        names = names_later(ways) if sys.argv[1] == "-" else sys.argv[1]
+        for name in filter(None, names.split(",")):
             TYPE = TYPES[name.split(".")[1]]
             try:
-                measure(name, sys.argv[2:] or ["eager", "compiled"])
+                measure(name, ways)
             except (RuntimeError, AssertionError) as e:  # one that fails does not cost the others
                 print(name, e, file=sys.stderr)
             torch.cuda.empty_cache()

@@ -522,6 +522,84 @@ HONE_FN void hone_load_rows(int *to, const void *first, const void *second) {
 HONE_FN void hone_word(int *to, const void *from) {
     *to = *(const int *)from;
 }
+HONE_FN void hone_words4(int *to, const void *from) {
+    int4 w = *(const int4 *)from;
+    to[0] = w.x, to[1] = w.y, to[2] = w.z, to[3] = w.w;
+}
+// Numbers of few bits are put into the last places of a power of two, which is then subtracted; the
+// sign's bit, turned around, makes them run from 0 on. One operation of logic does both.
+template <int mask, int magic> HONE_FN unsigned hone_place_bits(unsigned w) {
+    unsigned r;
+    asm("lop3.b32 %0, %1, %2, %3, 0x6a;" : "=r"(r) : "r"(w), "n"(mask), "n"(magic));
+    return r;
+}
+HONE_FN unsigned hone_sub_f16x2(unsigned a, unsigned b) {
+    unsigned r;
+    asm("sub.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+}
+HONE_FN unsigned hone_fma_f16x2(unsigned a, unsigned b, unsigned c) {
+    unsigned r;
+    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+    return r;
+}
+HONE_FN unsigned hone_fma_bf16x2(unsigned a, unsigned b, unsigned c) {
+    unsigned r;
+    asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+    return r;
+}
+// 1024 + n + 8, less 1032; or 1024 + 16 (n + 8), a sixteenth of it, less 72.
+HONE_FN void hone_widen_i4_f16(int *to, const int *first, const int *second) {
+    for (int row = 0; row < 2; row++) {
+        unsigned w = (unsigned)(row ? *second : *first), high = w >> 8;
+        to[row] = (int)hone_sub_f16x2(hone_place_bits<0x000f000f, 0x64086408>(w), 0x64086408u);
+        to[2 + row] = (int)hone_fma_f16x2(hone_place_bits<0x00f000f0, 0x64806480>(w), 0x2c002c00u,
+                                          0xd480d480u);
+        to[4 + row] =
+            (int)hone_sub_f16x2(hone_place_bits<0x000f000f, 0x64086408>(high), 0x64086408u);
+        to[6 + row] = (int)hone_fma_f16x2(hone_place_bits<0x00f000f0, 0x64806480>(high),
+                                          0x2c002c00u, 0xd480d480u);
+    }
+}
+// 128 + n + 8, less 136.
+HONE_FN void hone_widen_i4_bf16(int *to, const int *first, const int *second) {
+    for (int row = 0; row < 2; row++) {
+        unsigned w = (unsigned)(row ? *second : *first);
+        for (int i = 0; i < 4; i++)
+            to[2 * i + row] = (int)hone_fma_bf16x2(
+                hone_place_bits<0x000f000f, 0x43084308>(w >> 4 * i), 0x3f803f80u, 0xc308c308u);
+    }
+}
+// 1024 + n + 128, less 1152.
+HONE_FN void hone_widen_i8_f16(int *to, const int *first, const int *second) {
+    for (int row = 0; row < 2; row++) {
+        unsigned w = (unsigned)(row ? *second : *first) ^ 0x80808080u;
+        to[row] = (int)hone_sub_f16x2(__byte_perm(w, 0x64646464u, 0x4140), 0x64806480u);
+        to[2 + row] = (int)hone_sub_f16x2(__byte_perm(w, 0x64646464u, 0x4342), 0x64806480u);
+    }
+}
+// bf16 has no room for that: 2^23 + n + 128 of f32.
+HONE_FN void hone_widen_i8_bf16(int *to, const int *first, const int *second) {
+    for (int row = 0; row < 2; row++) {
+        unsigned w = (unsigned)(row ? *second : *first) ^ 0x80808080u;
+        float v[4];
+        for (int i = 0; i < 4; i++)
+            v[i] = __int_as_float((int)__byte_perm(w, 0x4b000000u, 0x7650u + (unsigned)i)) -
+                   8388736.0f;
+        for (int i = 0; i < 2; i++)
+            asm("cvt.rn.bf16x2.f32 %0, %1, %2;"
+                : "=r"(to[2 * i + row])
+                : "f"(v[2 * i + 1]), "f"(v[2 * i]));
+    }
+}
+// Elements 0 1, 2 3, 4 5, 6 7 to 0 4, 1 5, 2 6, 3 7.
+HONE_FN void hone_deal(int *w) {
+    unsigned a = (unsigned)w[0], b = (unsigned)w[1], c = (unsigned)w[2], d = (unsigned)w[3];
+    w[0] = (int)__byte_perm(a, c, 0x5410);
+    w[1] = (int)__byte_perm(a, c, 0x7632);
+    w[2] = (int)__byte_perm(b, d, 0x5410);
+    w[3] = (int)__byte_perm(b, d, 0x7632);
+}
 HONE_FN int hone_to_tf32(int word) {
     int r;
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(__int_as_float(word)));

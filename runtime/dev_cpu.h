@@ -882,6 +882,37 @@ HONE_FN void hone_word(int *to, const void *from) {
     hone_dev_aligned(from, 4);
     memcpy(to, from, 4);
 }
+HONE_FN void hone_words4(int *to, const void *from) {
+    hone_dev_aligned(from, 16);
+    memcpy(to, from, 16);
+}
+static unsigned short hone_to_f16(float x);
+static unsigned short hone_to_bf16(float x);
+// Number `i` of a word of numbers of 4 or 8 bits.
+static __attribute__((unused)) float hone_dev_number(int word, int bits, int i) {
+    int v = (int)((unsigned)word >> bits * i & ((1u << bits) - 1));
+    return (float)(v >= 1 << (bits - 1) ? v - (1 << bits) : v);
+}
+#define HONE_DEV_WIDEN(bits, t)                                                           \
+    HONE_FN void hone_widen_i##bits##_##t(int *to, const int *first, const int *second) { \
+        for (int i = 0; i < 32 / bits; i++) {                                             \
+            int pair = i / 2, from = i % 2 ? *second : *first;                            \
+            int x = bits == 4 ? pair : 2 * pair, y = bits == 4 ? pair + 4 : x + 1;        \
+            to[i] = (int)(hone_to_##t(hone_dev_number(from, bits, x)) |                   \
+                          (unsigned)hone_to_##t(hone_dev_number(from, bits, y)) << 16);   \
+        }                                                                                 \
+    }
+HONE_DEV_WIDEN(4, f16)
+HONE_DEV_WIDEN(4, bf16)
+HONE_DEV_WIDEN(8, f16)
+HONE_DEV_WIDEN(8, bf16)
+#undef HONE_DEV_WIDEN
+HONE_FN void hone_deal(int *w) {
+    unsigned short v[8];
+    memcpy(v, w, sizeof v);
+    for (int i = 0; i < 4; i++)
+        w[i] = (int)(v[i] | (unsigned)v[i + 4] << 16);
+}
 HONE_FN int hone_to_tf32(int word) {
     unsigned w = (unsigned)word;
     return (int)((w & 0x7f800000u) == 0x7f800000u ? w : (w + 0x1000u) & ~0x1fffu);

@@ -28,6 +28,7 @@ struct compile_ahead {
     struct member members[AHEAD_THREADS_MAX];
     int n_members;
     bool is_closing;
+    atomic_bool is_unwanted;  // what is under way
     // The round that is under way.
     const char *const *sources;
     int n;
@@ -70,7 +71,8 @@ static void compile_gpu(struct arena *a, struct member *m, const char *source,
                                .dim_names = s->dim_names,
                                .dim_sizes = s->dim_sizes,
                                .n_dims = s->n_dims,
-                               .skip_scans = s->skip_scans};
+                               .skip_scans = s->skip_scans,
+                               .is_unwanted = &m->crew->is_unwanted};
     struct cubin c;
     if (!cuda_compile(a, &m->compiler, &spec, &c, &r->err))
         return;
@@ -194,8 +196,10 @@ void compile_ahead_cut(struct compile_ahead *c) {
 void compile_ahead_end(struct compile_ahead *c) {
     pthread_mutex_lock(&c->lock);
     c->n = c->next;  // nobody takes another one
+    c->is_unwanted = true;
     while (c->n_working > 0)
         pthread_cond_wait(&c->changed, &c->lock);
+    c->is_unwanted = false;
     free(c->done);
     c->done = NULL;
     c->n = c->next = c->n_done = c->n_given = 0;

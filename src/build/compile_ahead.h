@@ -48,5 +48,6 @@ bool compile_ahead_next(struct compile_ahead *c, double most_s, struct ahead_res
 // Begin with no other; what was begun is still told.
 void compile_ahead_cut(struct compile_ahead *c);
 
-// What was not begun is left; what was is waited for.
+// What was not begun is left; so is, by a GPU's compiler, what was: one source may take a minute. A
+// CPU's, which takes seconds, is waited for.
 void compile_ahead_end(struct compile_ahead *c);

@@ -222,13 +222,16 @@ static int64_t cpu_ns(const struct cuda_compiler *c) {
 
 // Until there is an answer, or its end. What counts is the processor time that it took: a machine
 // with other work only takes longer.
-static bool wait_for_answer(const struct cuda_compiler *c, struct error *err) {
+static bool wait_for_answer(const struct cuda_compiler *c, const atomic_bool *is_unwanted,
+                            struct error *err) {
     int64_t limit_ns = compile_seconds() * second_ns, start_ns = clock_now_ns();
     int64_t before_ns = cpu_ns(c);
     struct pollfd p = {.fd = c->process.socket, .events = POLLIN};
     while (poll(&p, 1, LOOK_MS) <= 0) {
         if (interrupt_seen())
             return error_set(err, ERROR_INTERRUPTED, "interrupted");
+        if (is_unwanted && *is_unwanted)
+            return error_set(err, ERROR_INTERRUPTED, "nobody waits for it any more");
         if (cpu_ns(c) - before_ns > limit_ns || clock_now_ns() - start_ns > WALL_FACTOR * limit_ns)
             return error_set(err, ERROR_TIMEOUT, "no answer");
     }
@@ -253,7 +256,7 @@ static bool ask(struct arena *a, struct cuda_compiler *c, struct job *job, struc
     c->n_jobs++;
     if (ok && job->source->meanwhile && job->n_broken == 0)
         job->source->meanwhile(job->source->ctx);
-    ok = ok && wait_for_answer(c, err) &&
+    ok = ok && wait_for_answer(c, job->source->is_unwanted, err) &&
          frame_read(c->process.socket, READY_SECONDS * second_ns, &told, NULL, NULL, err);
     if (ok) {
         ok = read_answer(a, told, job->fd, result, err);

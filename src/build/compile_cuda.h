@@ -9,6 +9,7 @@
 //   <- hone.compiled/1 {"compiled": true, "bytes": 4096, "log": "...", "error": null}
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,6 +42,9 @@ struct cuda_source {
     bool has_lines;  // with a table of source lines, for listings and samples; the code is the same
     bool is_ours;    // may include what the binary carries, and is not scanned
     bool skip_scans;  // as in struct compile_spec
+    // Set by another thread: the compiler is stopped, and the error is ERROR_INTERRUPTED. NULL:
+    // never.
+    const atomic_bool *is_unwanted;
     // Called once while the compiler works, if it has to; may be NULL.
     void (*meanwhile)(void *ctx);
     void *ctx;

@@ -22,7 +22,7 @@ static const double RESOLUTION_LEAST = 0.8, RESOLUTION_MOST = 100;  // percent
 struct eval_options {
     const char *baseline, *target, *dims, *spool, *seconds, *resolution, *keep;
     bool screen, verify, confirm, detach, json, warm, markdown, csv;
-    double wait_s;
+    double wait_s, energy_s;
     int64_t aa, seed;
 };
 
@@ -55,6 +55,11 @@ static const struct option_row rows[] = {
      .summary =
          "time it until a difference of P% can be resolved (about 2%), for --seconds at most (20)",
      .offset = offsetof(struct eval_options, resolution)},
+    {.name = "energy",
+     .type = OPTION_NUMBER,
+     .value = "S",
+     .summary = "on a GPU: measure the energy of a call too, for about S seconds",
+     .offset = offsetof(struct eval_options, energy_s)},
     {.name = "dim",
      .type = OPTION_STRING,
      .value = "M=1024,...",
@@ -382,6 +387,7 @@ static bool run(int argc, char **argv, struct error *err) {
                                                   : EVAL_RANK,
                              .seconds = aa.seconds[0],
                              .resolution = resolution,
+                             .energy_s = o.energy_s,
                              .seed = (uint64_t)o.seed,
                              .spool = o.spool,
                              .wait_s = o.wait_s,

@@ -13,6 +13,7 @@
 
 struct eval_result;
 struct judge;
+struct measurement;
 struct subject;
 
 struct judge_device {
@@ -94,6 +95,11 @@ struct judge_device {
     // Called last: metrics of the subject, and how the time was taken.
     void (*describe)(struct judge *j, struct arena *a, struct subject *s,
                      struct eval_result *result);
+    // Called after that, of a subject whose verdict is ok: measure the energy of its calls, and of
+    // the baseline's in the same moments (NULL: of nobody else), in about so many seconds. May be
+    // NULL: nobody can.
+    void (*measure_energy)(struct judge *j, struct arena *a, struct subject *s,
+                           struct subject *baseline, double seconds, struct measurement *m);
 };
 
 extern const struct judge_device judge_device_cpu, judge_device_gpu;

@@ -495,4 +495,5 @@ const struct judge_device judge_device_gpu = {
     .place_swapped_s = 0.06e-6,
     .audit = gpu_audit,
     .describe = gpu_describe,
+    .measure_energy = gpu_measure_energy,
 };

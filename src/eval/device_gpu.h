@@ -101,4 +101,6 @@ bool gpu_compare(struct judge *j, struct subject *s, int slot, int output, uint3
 int64_t gpu_count_unwritten(struct judge *j, struct subject *s, int slot, uint32_t word);
 void gpu_spot_check(struct judge *j, struct arena *a, struct subject *s, int slot,
                     const struct spot_call *call, struct spot_result *r);
+void gpu_measure_energy(struct judge *j, struct arena *a, struct subject *s,
+                        struct subject *baseline, double seconds, struct measurement *m);
 const void *gpu_values(struct judge *j, struct subject *s, int slot, int output);

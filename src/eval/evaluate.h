@@ -27,6 +27,7 @@ enum eval_depth {
     EVAL_VERIFY,   // correct or not, no timing
     EVAL_SCREEN,   // and not clearly slower than the baseline: few pairs
     EVAL_RANK,     // pairs until the interval is narrow or the time is spent
+    EVAL_ENERGY,   // as EVAL_RANK, then the energy of both in the same moments
     EVAL_CONFIRM,  // a new pool of inputs, new runners, then as EVAL_RANK
 };
 
@@ -40,6 +41,9 @@ struct eval_job {
     double resolution;   // 0.01: pairs until a difference by 1% can be resolved; 0: about 2%
     double least_s;      // but not before so many seconds
     bool uses_all_time;  // pairs for all these seconds, however narrow the interval is by then
+    // Seconds, about, in which the energy of a call is measured once the verdict is ok; 0: it is
+    // not.
+    double energy_s;
     bool keeps_all;  // the measurement has the pairs that did not count too, and which those are
     // What comparisons of so many seconds would have said, had they been stretches of this one.
     double trials_s[EVAL_TRIALS_MAX];
@@ -69,6 +73,7 @@ enum eval_phase {
     PHASE_LOAD,     // loading candidates into them
     PHASE_VERIFY,   // calls and comparisons
     PHASE_TIME,     // timed calls
+    PHASE_ENERGY,   // calls whose energy is measured
     PHASE_COUNT
 };
 extern const char *const eval_phase_names[PHASE_COUNT];

@@ -3,6 +3,7 @@
 #include "eval/gpu_handle.h"
 
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,17 +50,25 @@ struct question {
     int sent[FRAME_MAX_FDS];
     int n_sent;
     int64_t timeout_ns;
+    void (*meanwhile)(void *ctx);  // called every millisecond until there is an answer; may be NULL
+    void *ctx;
     int fds[FRAME_MAX_FDS];  // that came with the answer
     int n_fds;
 };
 
-// Ask, and wait for the answer, which the caller owns. NULL: `status` says what became of it.
-static json_t *ask(struct gpu_runner *r, struct question *q, enum runner_status *status) {
+static void wait_for_answer(const struct gpu_runner *r, const struct question *q) {
+    struct pollfd p = {.fd = r->process.socket, .events = POLLIN};
+    for (int64_t start_ns = clock_now_ns();
+         poll(&p, 1, 1) == 0 && clock_now_ns() - start_ns < q->timeout_ns;)
+        q->meanwhile(q->ctx);
+}
+
+// Wait for an answer, which the caller owns. NULL: `status` says what became of it.
+static json_t *hear(struct gpu_runner *r, struct question *q, enum runner_status *status) {
     struct error err = {0};
     json_t *told = NULL;
-    // Where it cannot be asked any more, it may have said why.
-    frame_write(r->process.socket, q->message, q->sent, q->n_sent, &err);
-    json_decref(q->message);
+    if (q->meanwhile)
+        wait_for_answer(r, q);
     bool heard = frame_read(r->process.socket, q->timeout_ns, &told, q->fds, &q->n_fds, &err);
     const char *schema = json_string_value(json_object_get(told, "schema"));
     if (heard && schema && strcmp(schema, "hone.gpu_failed/1") != 0) {
@@ -76,6 +85,14 @@ static json_t *ask(struct gpu_runner *r, struct question *q, enum runner_status 
     // It is not used after an error, whatever it may be.
     process_kill(&r->process);
     return NULL;
+}
+
+static json_t *ask(struct gpu_runner *r, struct question *q, enum runner_status *status) {
+    struct error ignored = {0};
+    // Where it cannot be asked any more, it may have said why.
+    frame_write(r->process.socket, q->message, q->sent, q->n_sent, &ignored);
+    json_decref(q->message);
+    return hear(r, q, status);
 }
 
 // Open what the runner shares: buffers first .. of a plan, a descriptor per slot.
@@ -304,6 +321,23 @@ bool gpu_runner_steps(struct gpu_runner *r, int slot, int64_t timeout_ns, double
         steps_s[i] = json_number_value(json_array_get(steps, (size_t)i));
     json_decref(told);
     return ok;
+}
+
+void gpu_runner_repeat(struct gpu_runner *r, const struct gpu_repeat *repeat) {
+    struct error later = {0};  // whoever waits for the answer finds out
+    json_t *message = json_pack("{s:s, s:i, s:I}", "schema", "hone.gpu_repeat/1", "slot",
+                                repeat->slot, "calls", (json_int_t)repeat->n_calls);
+    frame_write(r->process.socket, message, NULL, 0, &later);
+    json_decref(message);
+}
+
+bool gpu_runner_await(struct gpu_runner *r, const struct gpu_repeat *repeat,
+                      enum runner_status *status) {
+    struct question q = {
+        .timeout_ns = repeat->timeout_ns, .meanwhile = repeat->meanwhile, .ctx = repeat->ctx};
+    json_t *told = hear(r, &q, status);
+    json_decref(told);
+    return told != NULL;
 }
 
 // A plan that this device cannot launch, as opposed to kernels that go wrong.

@@ -78,6 +78,20 @@ void gpu_runner_call(struct gpu_runner *r, int slot, int64_t timeout_ns, struct 
 // could not, and is not used again.
 bool gpu_runner_steps(struct gpu_runner *r, int slot, int64_t timeout_ns, double *steps_s, int n);
 
+// Ask for so many calls back to back, from a slot on, without waiting for them: the next may be
+// asked for before, so that there is no pause between. Then wait for the first that was asked for;
+// `meanwhile` is called about every millisecond. False: it could not, and is not used again
+// (gpu_runner_explain).
+struct gpu_repeat {
+    int slot;
+    int64_t n_calls, timeout_ns;
+    void (*meanwhile)(void *ctx);
+    void *ctx;
+};
+void gpu_runner_repeat(struct gpu_runner *r, const struct gpu_repeat *repeat);
+bool gpu_runner_await(struct gpu_runner *r, const struct gpu_repeat *repeat,
+                      enum runner_status *status);
+
 // Measure `overhead_s` (again). Done by gpu_runner_open before any candidate is there.
 bool gpu_runner_measure_overhead(struct gpu_runner *r, struct error *err);
 

@@ -352,6 +352,24 @@ static bool call(struct gpu_state *g, const json_t *message, struct error *err) 
                 0, err);
 }
 
+// As a program calls it that has nothing else to do: caches hold what the calls before left there.
+static bool repeat(struct gpu_state *g, const json_t *message, struct error *err) {
+    struct json_reader r = {.where = "gpu_repeat"};
+    int64_t slot = json_read_int(&r, message, "slot"), n = json_read_int(&r, message, "calls");
+    if (!json_reader_done(&r, err))
+        return false;
+    if (slot < 0 || n < 1 || !g->graphs[0])
+        return error_set(err, ERROR_IO, "gpu_repeat: no slot %lld, no calls, or nothing loaded",
+                         (long long)slot);
+    for (int64_t i = 0; i < n; i++)
+        if (!check(g, g->cu.graph_launch(g->graphs[(slot + i) % g->n_slots], g->stream),
+                   "launch the graph", err))
+            return false;
+    return check(g, g->cu.event_record(g->end, g->stream), "record an event", err) &&
+           check(g, g->cu.event_synchronize(g->end), "run the kernels", err) &&
+           send(json_pack("{s:s}", "schema", "hone.gpu_repeated/1"), NULL, 0, err);
+}
+
 static bool make_marks(struct gpu_state *g, int n, struct error *err) {
     for (; g->n_marks < n; g->n_marks++)
         if (!check(g, g->cu.event_create(&g->marks[g->n_marks], 0), "make an event", err))
@@ -405,6 +423,8 @@ static bool answer(struct gpu_state *g, const json_t *message, const int *fds, i
         return call(g, message, err);
     if (strcmp(schema, "hone.gpu_steps/1") == 0 && g->n_slots)
         return call_stepwise(g, message, err);
+    if (strcmp(schema, "hone.gpu_repeat/1") == 0 && g->n_slots)
+        return repeat(g, message, err);
     if (strcmp(schema, "hone.gpu_unload/1") != 0)
         return error_set(err, ERROR_IO, "the runner does not understand '%s'", schema);
     unload(g);

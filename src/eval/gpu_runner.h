@@ -14,6 +14,10 @@
 //   <- hone.gpu_called/1 {"time_s"}
 //   -> hone.gpu_steps/1  {"slot": 3}: a call that counts for nothing, with events between its steps
 //   <- hone.gpu_stepped/1 {"steps_s": [...]}, those of the plan
+//   -> hone.gpu_repeat/1 {"slot": 3, "calls": 60}: so many, back to back, each on the slot after
+//   the
+//                        one before, with nothing in between; answered when the last has ended
+//   <- hone.gpu_repeated/1
 //   -> hone.gpu_unload/1
 //   <- hone.gpu_unloaded/1
 //

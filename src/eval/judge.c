@@ -13,8 +13,8 @@
 #include "eval/stats.h"
 #include "eval/timing.h"
 
-const char *const eval_phase_names[PHASE_COUNT] = {"open",    "inputs", "truth",  "compile",
-                                                   "runners", "load",   "verify", "time"};
+const char *const eval_phase_names[PHASE_COUNT] = {"open", "inputs", "truth", "compile", "runners",
+                                                   "load", "verify", "time",  "energy"};
 
 const double judge_lease_wait_s = 300;
 
@@ -260,6 +260,19 @@ static void note_varied(struct arena *a, const struct subject *s, struct verdict
                                    s->n_varied, s->n_calls);
 }
 
+// Once the verdict stands and everything else about the subject is known. It may cost the runner.
+static void measure_energy(struct judge *j, struct arena *a, const struct eval_job *job,
+                           struct subject *s, struct eval_result *result) {
+    if (!j->device->measure_energy || result->verdict.kind != VERDICT_OK || !(job->energy_s > 0))
+        return;
+    lease_take(&j->lease, judge_lease_wait_s);
+    struct stretch measuring = judge_begin(j);
+    j->device->measure_energy(j, a, s, job->depth == EVAL_ENERGY ? j->baseline : NULL,
+                              job->energy_s, &result->measurement);
+    judge_end(j, PHASE_ENERGY, measuring);
+    lease_give(&j->lease);
+}
+
 static bool judge_subject(struct judge *j, struct arena *a, const struct eval_job *job,
                           struct subject *s, struct eval_result *result, struct error *err) {
     struct verdict *v = &result->verdict;
@@ -311,6 +324,7 @@ static bool judge_subject(struct judge *j, struct arena *a, const struct eval_jo
         result->measurement.method =
             arena_printf(a, "%s; no lease on the device: others may have timed meanwhile",
                          result->measurement.method);
+    measure_energy(j, a, job, s, result);
     return true;
 }
 

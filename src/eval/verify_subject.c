@@ -74,7 +74,7 @@ unsigned verify_sets(const struct judge *j, enum eval_depth depth) {
     unsigned sets = from_to(SET_DECLARED, SET_INTEGERS);
     if (depth == EVAL_SCREEN)
         return sets | 1U << j->screening_set;
-    bool takes_all = depth != EVAL_RANK && is_small(j);
+    bool takes_all = depth != EVAL_RANK && depth != EVAL_ENERGY && is_small(j);
     sets |= from_to(SET_INTEGERS, SET_EQUAL);
     sets |= takes_all ? adversarial(j->problem) : j->ranking_sets;
     for (int s = SET_DRAWN; s < (int)j->device->end_derived; s++)

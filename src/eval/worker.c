@@ -21,6 +21,7 @@ enum { COORDINATOR = 3 };
 static const char *const depth_names[] = {[EVAL_VERIFY] = "verify",
                                           [EVAL_SCREEN] = "screen",
                                           [EVAL_RANK] = "rank",
+                                          [EVAL_ENERGY] = "energy",
                                           [EVAL_CONFIRM] = "confirm"};
 
 const char *eval_depth_name(enum eval_depth d) {
@@ -52,6 +53,8 @@ json_t *worker_job_message(const struct eval_job *job) {
         json_object_set_new(json, "resolution", json_real(job->resolution));
     if (job->least_s > 0)
         json_object_set_new(json, "least_s", json_real(job->least_s));
+    if (job->energy_s > 0)
+        json_object_set_new(json, "energy_s", json_real(job->energy_s));
     if (job->keeps_all)
         json_object_set_new(json, "keeps_all", json_true());
     if (!job->n_trials)
@@ -74,8 +77,9 @@ bool worker_read_result(struct arena *a, const json_t *message, struct eval_resu
     result->verify_s = json_read_number(&r, message, "verify_s");
     result->timing_s = json_read_number(&r, message, "timing_s");
     json_t *phases = json_read_object(&r, message, "phases");
+    // What a worker of another version does not know takes no time there.
     for (int i = 0; i < PHASE_COUNT; i++)
-        result->phase_s[i] = json_read_number(&r, phases, eval_phase_names[i]);
+        result->phase_s[i] = fmax(0, json_read_optional_number(&r, phases, eval_phase_names[i]));
     return json_reader_done(&r, err) && verdict_from_json(a, verdict, &result->verdict, err) &&
            profile_from_json(a, profile, &result->profile, err) &&
            measurement_from_json(a, json_object_get(message, "measurement"), &result->measurement,
@@ -214,6 +218,8 @@ bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *jo
     job->resolution = json_number_value(json_object_get(message, "resolution"));
     job->least_s = json_number_value(json_object_get(message, "least_s"));
     check_seconds(&r, job->least_s);
+    job->energy_s = json_number_value(json_object_get(message, "energy_s"));
+    check_seconds(&r, job->energy_s);
     job->keeps_all = json_is_true(json_object_get(message, "keeps_all"));
     read_trials(&r, json_object_get(message, "trials_s"), job);
     json_t *other = json_object_get(message, "rival");

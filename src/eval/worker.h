@@ -5,8 +5,8 @@
 //                     "ordinal"}
 //   -> hone.job/1    {"candidate": hone.candidate/1, "rival": the same or null,
 //                     "depth": "screen", "seconds": 0, "uses_all_time": false,
-//                     and where it is asked for "resolution": 0.01, "least_s": 5, "trials_s": [1,
-//                     5], "keeps_all": true; "reach_s" where it is known}
+//                     and where it is asked for "resolution": 0.01, "least_s": 5, "energy_s": 2,
+//                     "trials_s": [1, 5], "keeps_all": true; "reach_s" where it is known}
 //   <- hone.judged/1 {"verdict", "measurement", "profile", "compile_s", "verify_s", "timing_s",
 //                  "phases": {"open": 0.4, ...}}
 //   -> hone.race/1   {"candidates": [hone.candidate/1, ...], "rival", "survivors": 2, "seconds": 5}

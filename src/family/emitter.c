@@ -113,6 +113,14 @@ void emitter_complete(const struct emitter *e, const struct form *f, const struc
         if (given)
             full.knobs[i] = *given;
     }
+    // What was left out gives way to what was said: the first value of its grid asks for least.
+    struct objection why = {0};
+    if (s->n_knobs > 0 && !emitter_is_legal(e, f, t, &full, &why) && why.knob &&
+        !find_knob(s, why.knob)) {
+        const struct knob *k = emitter_knob(e, why.knob);
+        for (int i = 0; i < k->n_parts; i++)
+            stage_set(&full, k->name, i, k->grid[i][0]);
+    }
     *s = full;
 }
 

@@ -14,6 +14,7 @@
 #include "family/map_form.h"
 #include "family/maxsim_form.h"
 #include "family/nest.h"
+#include "family/qgemm_form.h"
 #include "family/ragged_form.h"
 #include "family/reduce_form.h"
 #include "family/rows.h"
@@ -39,6 +40,8 @@ const struct family families[] = {
                        EMITTERS(&reduce_cpu, &reduce_simt)},
     [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION) | KIND(WINDOW), "a matrix product", gemm_find,
                      EMITTERS(&gemm_cpu, &gemm_simt, &gemm_dot, &gemm_mma, &gemm_wgmma)},
+    [FAMILY_QGEMM] = {"qgemm", KIND(CONTRACTION), "a product with quantised weights", qgemm_find,
+                      EMITTERS(&qgemm_mma)},
     [FAMILY_RAGGED] = {"ragged", KIND(CONTRACTION), "a product over groups of rows", ragged_find,
                        EMITTERS(&ragged_mma, &ragged_wgmma)},
     [FAMILY_CONV] = {"conv", KIND(WINDOW), "a convolution", conv_find,

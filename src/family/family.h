@@ -15,6 +15,7 @@ enum family_id {
     FAMILY_ROWWISE,
     FAMILY_REDUCE,
     FAMILY_GEMM,
+    FAMILY_QGEMM,
     FAMILY_RAGGED,
     FAMILY_CONV,
     FAMILY_POOL,

@@ -35,6 +35,7 @@ struct wgmma_sizes {
     int split;  // blocks, of a cluster, that have the slices of a tile
     int consumers,
         threads;           // warpgroups that multiply; threads of a block, with the one that copies
+    bool apart;            // consumers have tiles of their own
     int own;               // rows of one consumer
     int64_t slices;        // along K
     int64_t staged_bytes;  // of shared memory that results pass on their way; 0: none do

@@ -49,11 +49,13 @@ struct wgmma_build {
     const struct loop_expr *rows_end;                // of results
     const struct loop_expr *first_k, *cut;           // rows of the operands that are cut: the first
                                                      // (where they are K; else NULL), and the end
+    const struct loop_expr *turn;                    // of a consumer that has tiles of its own
     const struct loop_expr *count;                   // of slices before this tile's
     const struct loop_expr *first_slice, *n_slices;  // of the tile's, that are the block's
     const struct loop_expr *chunk;                   // of slices, where it is not the same for all
     struct wgmma_tile lhs, rhs;
     struct loop_buffer *full, *empty;  // barriers, one for each slot
+    struct loop_buffer *turns;         // one for each consumer that has tiles of its own
     struct loop_buffer *sum;           // [64 rows][8 columns][rows g, g + 8] of two columns
     struct loop_buffer *cross;         // the same of products with a low part, or NULL
     struct loop_buffer *total;         // NULL: one sum is enough

@@ -10,6 +10,9 @@
 //                                                            wait for the last; its slot is empty
 //                                                            store
 //
+// All of them have the same tile, each some of its rows; or (`apart`) every other tile each, so
+// that one stores while the other multiplies.
+//
 // Slots and phases follow from the number of the slice among all that the block has: slice c is in
 // slot c % stages, and that slot is filled for the (c / stages)-th time.
 //
@@ -68,6 +71,11 @@ static void open_matrices(struct wgmma_build *x, struct loop_builder *b,
     int64_t each = wgmma_tiles(&x->z) / x->z.batch;
     const struct loop_expr *first = quotient(x, x->block, x->z.split);
     struct loop_for f = {"tile", first, num(x, wgmma_tiles(&x->z)), x->blocks, false};
+    // Consumers take the block's tiles in turns; the one that copies brings all of them.
+    if (x->turn) {
+        f.begin = add(x, first, times(x, x->turn, x->blocks));
+        f.step = x->z.consumers * x->blocks;
+    }
     // One tile each: a loop that runs once.
     if (!x->more)
         f.end = add(x, first, num(x, 1));
@@ -302,6 +310,26 @@ static void release(const struct wgmma_build *x, struct loop_builder *b,
     loop_close(b, &one);
 }
 
+// ---- consumers that have tiles of their own
+
+// Tile number `order` of the block begins when all slices of the one before it have come: a phase
+// of a slot is told from the next but one only by those who saw it. Before the first tile nothing
+// is waited for.
+static void take_turn(const struct wgmma_build *x, struct loop_builder *b) {
+    const struct loop_expr *order = quotient(x, x->count, x->z.slices);
+    const struct loop_expr *other = rest(x, add(x, x->turn, num(x, 1)), 2);
+    const struct loop_expr *phase = rest(x, quotient(x, add(x, order, num(x, 3)), 2), 2);
+    loop_intrinsic(b, INTRINSIC_MBARRIER_WAIT,
+                   (struct loop_operand[]){{x->turns, other}, {NULL, phase}});
+}
+
+static void give_turn(const struct wgmma_build *x, struct loop_builder *b) {
+    struct loop_builder one;
+    loop_open_if(b, rest(x, x->thread, WGMMA_GROUP), num(x, 1), &one);
+    loop_intrinsic(&one, INTRINSIC_MBARRIER_ARRIVE, (struct loop_operand[]){{x->turns, x->turn}});
+    loop_close(b, &one);
+}
+
 // The sum of the slices from `begin` to `end`, each of which is given back when the next has begun.
 static void add_slices(const struct wgmma_build *x, struct loop_builder *b,
                        const struct loop_expr *consumer, const struct loop_expr *begin,
@@ -325,6 +353,8 @@ static void add_slices(const struct wgmma_build *x, struct loop_builder *b,
     release(x, &some, add(x, count, num(x, x->z.stages - 1)));
     loop_close(&inner, &some);
     loop_close(b, &inner);
+    if (x->turn && !x->total)
+        give_turn(x, b);
     wait_products(x, b, 0);
     if (x->more || x->total)
         release(x, b, add(x, x->count, add(x, end, num(x, x->z.stages - 1))));
@@ -409,10 +439,16 @@ static void consume(struct wgmma_build *x, struct loop_builder *b) {
     struct wgmma_loops loops;
     const struct loop_expr *group = quotient(x, x->thread, WGMMA_GROUP);
     const struct loop_expr *consumer = num(x, 0);
-    if (x->z.consumers > 1)
+    if (x->turn)
+        consumer = x->turn;
+    else if (x->z.consumers > 1)
         consumer = loop_let(b, "consumer", loop_binary(x->a, LOOP_SUB, group, num(x, 1)));
     by_tile = open_tiles(x, b, &loops);
-    walk(x, by_tile, consumer);
+    if (x->turn)
+        take_turn(x, by_tile);
+    walk(x, by_tile, x->turn ? num(x, 0) : consumer);
+    if (x->turn && x->total)
+        give_turn(x, by_tile);
     if (x->z.split > 1)
         wgmma_store_share(x, by_tile);
     else
@@ -472,6 +508,16 @@ static void make_side(struct wgmma_build *x, struct wgmma_tile *t, const char *n
     t->low_tile = make_tile(x, t->s, arena_printf(x->a, "%s_low_tile", name));
 }
 
+// Warpgroups that have their own code have names of their own for their registers: what one left in
+// them would have to be kept for the other.
+static void make_sums(struct wgmma_build *x) {
+    struct loop_program *p = x->l->program;
+    int64_t pairs = wgmma_pairs(&x->z);
+    x->sum = loop_register_of(p, "sum", pairs, 2, x->form->is_whole ? LOOP_I32 : LOOP_F32);
+    if (x->z.chunk)
+        x->total = loop_register(p, "total", pairs, 2);
+}
+
 static void make_buffers(struct wgmma_build *x) {
     struct loop_program *p = x->l->program;
     struct loop_size stages = {x->z.stages, NULL};
@@ -481,10 +527,9 @@ static void make_buffers(struct wgmma_build *x) {
         wgmma_make_boxes(x);
     x->full = loop_shared_of(p, "full", DTYPE_I64, &stages, 1);
     x->empty = loop_shared_of(p, "empty", DTYPE_I64, &stages, 1);
-    x->sum =
-        loop_register_of(p, "sum", wgmma_pairs(&x->z), 2, x->form->is_whole ? LOOP_I32 : LOOP_F32);
-    if (x->z.chunk)
-        x->total = loop_register(p, "total", wgmma_pairs(&x->z), 2);
+    struct loop_size both = {2, NULL};
+    if (x->z.apart)
+        x->turns = loop_shared_of(p, "turns", DTYPE_I64, &both, 1);
     struct loop_size shares[] = {{wgmma_tiles(&x->z) * x->z.split, NULL},
                                  {(int64_t)x->z.lhs.width * x->z.rhs.width, NULL}};
     if (x->z.split > 1)
@@ -518,9 +563,13 @@ static void make_barriers(const struct wgmma_build *x, struct loop_builder *b) {
     const struct loop_expr *i = open_unrolled(x, &one, "i", x->z.stages, &inner);
     loop_intrinsic(&inner, INTRINSIC_MBARRIER_INIT,
                    (struct loop_operand[]){{x->full, i}, {NULL, num(x, 1)}});
-    loop_intrinsic(&inner, INTRINSIC_MBARRIER_INIT,
-                   (struct loop_operand[]){{x->empty, i}, {NULL, num(x, x->z.consumers)}});
+    loop_intrinsic(
+        &inner, INTRINSIC_MBARRIER_INIT,
+        (struct loop_operand[]){{x->empty, i}, {NULL, num(x, x->z.apart ? 1 : x->z.consumers)}});
     loop_close(&one, &inner);
+    for (int turn = 0; turn < 2 && x->z.apart; turn++)
+        loop_intrinsic(&one, INTRINSIC_MBARRIER_INIT,
+                       (struct loop_operand[]){{x->turns, num(x, turn)}, {NULL, num(x, 1)}});
     loop_close(b, &one);
     loop_barrier(b);
 }
@@ -532,6 +581,19 @@ static void set_registers(const struct wgmma_build *x, struct loop_builder *b, b
     if (x->z.consumers == 2)
         loop_intrinsic(b, more ? INTRINSIC_REGISTERS_MORE : INTRINSIC_REGISTERS_LESS,
                        (struct loop_operand[]){{NULL, num(x, more ? 252 - less / 2 : less)}});
+}
+
+// All warpgroups that multiply, or the one that has its own turn.
+static void open_consumers(struct wgmma_build *x, struct loop_builder *b, int turn,
+                           struct loop_builder *role) {
+    if (!x->z.apart) {
+        loop_open_role(b, num(x, WGMMA_GROUP - 1), x->thread, role);
+        return;
+    }
+    x->turn = num(x, turn);
+    const struct loop_expr *group = quotient(x, x->thread, WGMMA_GROUP);
+    int after = x->z.consumers - turn;
+    loop_open_role(b, rest(x, add(x, group, num(x, after)), x->z.consumers + 1), num(x, 1), role);
 }
 
 void wgmma_build_kernel(struct wgmma_build *x, const char *suffix) {
@@ -558,10 +620,13 @@ void wgmma_build_kernel(struct wgmma_build *x, const char *suffix) {
         produce(x, &role);
     }
     loop_close(&b, &role);
-    loop_open_role(&b, num(x, WGMMA_GROUP - 1), x->thread, &role);
-    set_registers(x, &role, true);
-    consume(x, &role);
-    loop_close(&b, &role);
+    for (int turn = 0; turn < (x->z.apart ? x->z.consumers : 1); turn++) {
+        open_consumers(x, &b, turn, &role);
+        make_sums(x);
+        set_registers(x, &role, true);
+        consume(x, &role);
+        loop_close(&b, &role);
+    }
     if (x->z.split > 1)
         combine(x, &b);
 }

@@ -362,7 +362,9 @@ static struct wgmma_place find_place(struct wgmma_build *x, struct loop_builder 
     struct wgmma_place p = {.consumer = consumer};
     p.lane = loop_let(b, "lane", rest(x, x->thread, GPU_WARP));
     p.warp = loop_let(b, "warp", rest(x, quotient(x, x->thread, GPU_WARP), 4));
-    const struct loop_expr *own = add(x, times(x, consumer, x->z.own), times(x, p.warp, 16));
+    const struct loop_expr *own = times(x, p.warp, 16);
+    if (!x->z.apart)
+        own = add(x, times(x, consumer, x->z.own), own);
     p.first = loop_let(b, "own", add(x, x->lhs.first, own));
     return p;
 }

@@ -89,7 +89,7 @@ static const struct form *without_tensor_cores(const struct choice *c, const str
     const double small = 20e-6;  // seconds
     struct objection why;
     bool is_whole = f && f->gemm && f->gemm->is_whole;
-    if (!f || (!f->conv && !f->ragged && !f->attention && !f->maxsim && !is_whole))
+    if (!f || (!f->conv && !f->ragged && !f->attention && !f->maxsim && !f->qgemm && !is_whole))
         return f;
     const struct form *nest = family_form(&families[FAMILY_NEST], f->region, &why);
     if (c->is_simple)
@@ -117,11 +117,23 @@ static const struct form *faster_product(const struct choice *c, const struct fo
     return least_seconds(c, other) < margin * e->estimate(f, c->target, &s) ? other : f;
 }
 
+// Weights of few bits are read as they are by a family of their own, which may be the faster one.
+static const struct form *faster_weights(const struct choice *c, const struct form *f) {
+    struct objection why;
+    struct kernel_stage any = {0};
+    const struct family *qgemm = &families[FAMILY_QGEMM];
+    const struct form *other =
+        f && f->gemm && !c->is_simple ? family_form(qgemm, f->region, &why) : NULL;
+    if (!other || !family_emitter(qgemm, other, c->target, &any, &why))
+        return f;
+    return least_seconds(c, other) < least_seconds(c, f) ? other : f;
+}
+
 static void materialise(struct choice *c, const char *name) {
     for (;;) {
         struct region *r = region_build(c->arena, c->problem, &name, 1, c->is_ready);
         const struct form *f = faster_product(c, family_first_form(r, c->target));
-        f = without_tensor_cores(c, f);
+        f = without_tensor_cores(c, faster_weights(c, f));
         struct kernel_stage any = {0};
         struct objection why;
         const struct emitter *e = f ? family_emitter(f->family, f, c->target, &any, &why) : NULL;

@@ -80,6 +80,10 @@ static bool find_read(void *ctx, node_id n, const struct axis_map *map) {
     return true;
 }
 
+static int64_t common(int64_t a, int64_t b) {
+    return b == 0 ? a : common(b, a % b);
+}
+
 bool map_find_crossing(const struct region *r, struct map_crossing *c) {
     const struct shape *shape = &r->graph->nodes[r->value[0]].shape;
     struct axis_map map = map_identity(shape->rank);
@@ -96,6 +100,7 @@ bool map_find_crossing(const struct region *r, struct map_crossing *c) {
     int across = l.space.group[c->axis], last = l.space.group[c->last_axis];
     c->n_across = l.space.count[across];
     c->n_last = l.space.count[last];
+    c->lanes = common(space_lanes(&l.space, across), space_lanes(&l.space, last));
     c->n_outer = shape_count(shape) / (c->n_across * c->n_last);
     // Neighbours along a group are those along its last axis.
     bool is_last = true;

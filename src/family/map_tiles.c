@@ -1,13 +1,15 @@
 // map on a GPU where something is read across: neighbours of the result are not neighbours in
 // memory there (a transpose, channels moved last). Tiles of it go through shared memory: read along
 // its own last axis, used along the result's. A row of the tile in shared memory is a little longer
-// than the tile is wide, so that columns lie in different banks.
+// than the tile is wide, so that columns lie in different banks; two elements at once, from and to
+// memory, are apart there.
 #include "base/arena.h"
 #include "family/gpu.h"
 #include "family/map_form.h"
 
 static const int tile_grid[] = {32, 64, -1};
 static const int rows_grid[] = {2, 4, 8, 16, 32, -1};
+static const int vec_grid[] = {1, 2, -1};
 static const char *const store_words[] = {"cached", "stream", NULL};
 
 static const struct knob knobs[] = {
@@ -19,6 +21,7 @@ static const struct knob knobs[] = {
      .summary = "rows of a tile that are moved at once",
      .n_parts = 1,
      .grid = {rows_grid}},
+    {.name = "vec", .summary = "elements moved at once", .n_parts = 1, .grid = {vec_grid}},
     {.name = "store", .summary = "keep results in the caches or not", .words = store_words},
     {0},
 };
@@ -39,23 +42,29 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
                      f->region->value_name[0]);
 }
 
-// Elements of a row in shared memory.
-static int pitch_of(enum dtype t, int tile) {
-    return tile + (dtype_infos[t].bits < 32 ? 2 : 1);
+// Elements of a row in shared memory. Columns of two elements of 16 bits are two rows apart.
+static int pitch_of(enum dtype t, int tile, int vec) {
+    return tile + (dtype_infos[t].bits < 32 && vec == 1 ? 2 : 1);
 }
 
 static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
     int tile = stage_number(s, "tile", 0), rows = stage_number(s, "rows", 0);
+    int vec = stage_number(s, "vec", 0);
     struct map_crossing c;
     map_find_crossing(f->region, &c);
-    if (tile * rows > GPU_BLOCK_MAX)
+    if (tile / vec * rows > GPU_BLOCK_MAX)
         return objection(why, "rows", "%d rows of %d threads are above %d: the nearest is rows %d",
-                         rows, tile, GPU_BLOCK_MAX, GPU_BLOCK_MAX / tile);
+                         rows, tile / vec, GPU_BLOCK_MAX, GPU_BLOCK_MAX / (tile / vec));
+    if (c.lanes % vec != 0)
+        return objection(why, "vec",
+                         "rows on both sides must begin at multiples of %d elements: "
+                         "the nearest is vec 1",
+                         vec);
     int64_t shared = 0;
     for (int i = 0; i < c.n_reads; i++) {
         enum dtype type = f->region->graph->nodes[c.read[i].node].dtype;
-        shared += (int64_t)tile * pitch_of(type, tile) * dtype_infos[type].bits / 8;
+        shared += (int64_t)tile * pitch_of(type, tile, vec) * dtype_infos[type].bits / 8;
     }
     return gpu_legal_shared(t, "tile", shared, "tile 32", why) &&
            gpu_legal_grid("tile", blocks_of(&c, tile), why);
@@ -68,7 +77,8 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
     bool is_narrow = dtype_infos[f->region->graph->nodes[c.read[0].node].dtype].bits < 32;
     bool is_large = c.n_across >= 64 && c.n_last >= 64;
     stage_set(s, "tile", 0, is_large ? 64 : 32);
-    stage_set(s, "rows", 0, is_large && !is_narrow ? 8 : 4);
+    stage_set(s, "vec", 0, is_narrow && c.lanes % 2 == 0 ? 2 : 1);
+    stage_set(s, "rows", 0, is_large && (!is_narrow || c.lanes % 2 == 0) ? 8 : 4);
     if (!is_legal(f, t, s, &why))
         stage_set(s, "tile", 0, 32);
 }
@@ -77,7 +87,7 @@ struct build {
     struct lowering *l;
     const struct kernel_stage *stage;
     struct map_crossing c;
-    int tile, rows;
+    int tile, rows, vec;
     int across, last;  // groups
     struct loop_buffer *shared[MAP_CROSSED_MAX];
     const struct loop_expr *column, *row;               // of the thread
@@ -97,8 +107,9 @@ static const struct loop_expr *number(const struct build *x, int64_t v) {
 static void place(struct build *x, const struct gpu_kernel *k, struct scope *s) {
     const struct space *space = &x->l->space;
     const struct loop_expr *tile = number(x, x->tile), *rest = k->block;
-    x->column = op2(x, LOOP_MOD, k->thread, tile);
-    x->row = op2(x, LOOP_DIV, k->thread, tile);
+    const struct loop_expr *threads = number(x, x->tile / x->vec);
+    x->column = op2(x, LOOP_MUL, op2(x, LOOP_MOD, k->thread, threads), number(x, x->vec));
+    x->row = op2(x, LOOP_DIV, k->thread, threads);
     for (int side = 0; side < 2; side++) {
         int64_t n = tiles_of(space->count[side ? x->across : x->last], x->tile);
         const struct loop_expr *at = op2(x, LOOP_MUL, op2(x, LOOP_MOD, rest, number(x, n)), tile);
@@ -129,6 +140,10 @@ static struct scope open_item(struct build *x, struct scope *outer, struct loop_
     struct scope s = scope_inside(outer, &inside[1]);
     s.index[x->across] = a;
     s.index[x->last] = l;
+    if (x->vec > 1) {
+        s.lane_group = is_across ? x->across : x->last;
+        s.lanes = x->vec;
+    }
     return s;
 }
 
@@ -138,9 +153,17 @@ static const struct loop_expr *shared_at(const struct build *x, int read,
     const struct loop_expr *down =
         op2(x, LOOP_ADD, x->row, op2(x, LOOP_MUL, item, number(x, x->rows)));
     enum dtype type = x->l->region->graph->nodes[x->c.read[read].node].dtype;
-    return op2(x, LOOP_ADD,
-               op2(x, LOOP_MUL, is_across ? down : x->column, number(x, pitch_of(type, x->tile))),
-               is_across ? x->column : down);
+    return op2(
+        x, LOOP_ADD,
+        op2(x, LOOP_MUL, is_across ? down : x->column, number(x, pitch_of(type, x->tile, x->vec))),
+        is_across ? x->column : down);
+}
+
+static void store_shared(struct build *x, struct loop_builder *b, int read,
+                         const struct loop_expr *at, const struct loop_expr *e) {
+    for (int v = 0; v < x->vec; v++)
+        loop_store(b, x->shared[read], op2(x, LOOP_ADD, at, number(x, v)),
+                   e->lanes > 1 ? loop_lane(x->l->arena, e, number(x, v)) : e, false);
 }
 
 static void move_tile(struct build *x, struct scope *outer, bool is_across) {
@@ -154,11 +177,11 @@ static void move_tile(struct build *x, struct scope *outer, bool is_across) {
         node_id node = x->c.read[i].node;
         const struct loop_expr *at = shared_at(x, i, item, is_across);
         if (is_across)
-            loop_store(&inside[1], x->shared[i], at, point_value(&s, node, &x->c.read[i].map),
-                       false);
+            store_shared(x, &inside[1], i, at, point_value(&s, node, &x->c.read[i].map));
         else
             point_define(&s, node, &x->c.read[i].map,
-                         loop_load(x->l->arena, x->shared[i], at, 1, 1));
+                         loop_load(x->l->arena, x->shared[i], at, x->vec,
+                                   pitch_of(r->graph->nodes[node].dtype, x->tile, x->vec)));
     }
     for (int i = 0; i < r->n_values && !is_across; i++)
         point_store(&s, i, &map, stage_word_is(x->stage, "store", "stream"));
@@ -172,19 +195,20 @@ static void lower(struct lowering *l, const struct form *f, const struct kernel_
     struct loop_builder b;
     x.tile = stage_number(stage, "tile", 0);
     x.rows = stage_number(stage, "rows", 0);
+    x.vec = stage_number(stage, "vec", 0);
     map_find_crossing(f->region, &x.c);
     map_build_space(l);
     x.across = l->space.group[x.c.axis];
     x.last = l->space.group[x.c.last_axis];
     for (int i = 0; i < x.c.n_reads; i++) {
         const struct node *n = &l->region->graph->nodes[x.c.read[i].node];
-        struct loop_size shape[] = {{x.tile, NULL}, {pitch_of(n->dtype, x.tile), NULL}};
+        struct loop_size shape[] = {{x.tile, NULL}, {pitch_of(n->dtype, x.tile, x.vec), NULL}};
         x.shared[i] = loop_shared_of(l->program, arena_printf(l->arena, "%s_tile", n->name),
                                      n->dtype, shape, 2);
     }
     struct gpu_kernel k =
         gpu_open_kernel(l, arena_printf(l->arena, "%s_map", stage->values[0]),
-                        loop_int(l->arena, blocks_of(&x.c, x.tile)), x.tile * x.rows, &b);
+                        loop_int(l->arena, blocks_of(&x.c, x.tile)), x.tile / x.vec * x.rows, &b);
     struct scope outer = {.lowering = l, .lane_group = -1, .lanes = 1, .builder = &b};
     place(&x, &k, &outer);
     move_tile(&x, &outer, true);
@@ -198,14 +222,18 @@ static double estimate(const struct form *f, const struct target *t, const struc
     region_count(f->region, &w);
     map_find_crossing(f->region, &c);
     int tile = stage_number(s, "tile", 0), rows = stage_number(s, "rows", 0);
+    int vec = stage_number(s, "vec", 0);
     double filled = (double)(tiles_of(c.n_across, tile) * tiles_of(c.n_last, tile)) * tile * tile /
                     ((double)c.n_across * (double)c.n_last);
     struct gpu_traffic traffic = {.bytes = w.bytes_read + w.bytes_written,
                                   .blocks = (double)blocks_of(&c, tile),
-                                  .threads = tile * rows,
-                                  .in_flight = 4.0 * c.n_reads * tile / rows};
+                                  .threads = tile / vec * rows,
+                                  .in_flight = 4.0 * c.n_reads * vec * tile / rows};
+    // Two bytes of each thread are little at a place; four of them are enough.
+    bool is_narrow = dtype_infos[f->region->graph->nodes[c.read[0].node].dtype].bits < 32;
+    double width = is_narrow == (vec > 1) ? 1 : 1.1;
     // A block reads, then writes: others fill the gap.
-    return gpu_estimate_traffic(t, &traffic) * 1.05 * (0.7 + 0.3 * filled);
+    return gpu_estimate_traffic(t, &traffic) * 1.05 * (0.7 + 0.3 * filled) * width;
 }
 
 const struct emitter map_tiles = {

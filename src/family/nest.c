@@ -10,72 +10,10 @@
 #include "family/fold.h"
 #include "family/nest_steps.h"
 #include "family/nest_team.h"
-#include "ir/work.h"
 #include "loop/range.h"
 
 // Terms that are added in sequence; more are cut into parts.
 enum { PART_TERMS = 512, SEQUENCE_MAX = 1024 };
-
-node_id nest_walker(const struct region *r) {
-    for (int i = 0; i < r->n_anchors; i++)
-        if (!terms_has(&r->graph->nodes[r->anchor[i]]))
-            return r->anchor[i];
-    return -1;
-}
-
-bool nest_accepts(const struct region *r, struct objection *why) {
-    const struct graph *g = r->graph;
-    const struct shape *value = &g->nodes[r->value[0]].shape;
-    node_id walker = nest_walker(r);
-    if (walker >= 0 && g->nodes[walker].op == OP_RECUR)
-        return nest_steps_accepts(r, why);
-    for (int i = 1; i < r->n_values; i++)
-        if (!shape_equal(&g->nodes[r->value[i]].shape, value))
-            return objection(why, NULL, "%s and %s have different shapes", r->value_name[0],
-                             r->value_name[i]);
-    if (walker >= 0 && (r->n_anchors > 1 || r->n_values > 1 || r->value[0] != walker))
-        return objection(why, NULL, "nest computes the %s %s alone; materialise %s first",
-                         op_infos[g->nodes[walker].op].name, g->nodes[walker].name,
-                         g->nodes[r->anchor[0] != r->value[0] ? r->anchor[0] : walker].name);
-    if (r->n_levels > 1)
-        return objection(why, NULL,
-                         "%s is needed by another reduction or product; materialise it "
-                         "first",
-                         g->nodes[r->anchor[0]].name);
-    for (int i = 0; i < r->n_anchors; i++)
-        if (shape_count(&g->nodes[r->anchor[i]].shape) < shape_count(value))
-            return objection(why, NULL,
-                             "%s is needed for more than one result; materialise it "
-                             "first",
-                             g->nodes[r->anchor[i]].name);
-    return true;
-}
-
-// Is something slow computed on the way to the node?
-static bool is_slow(const struct region *r, node_id n) {
-    const struct node *node = &r->graph->nodes[n];
-    if (!r->is_member[n])
-        return false;
-    if (op_infos[node->op].pipe == OP_PIPE_TRANSCENDENTAL || node->op == OP_DIV)
-        return true;
-    for (int i = 0; i < node->n_args; i++)
-        if (is_slow(r, node->arg[i]))
-            return true;
-    return false;
-}
-
-node_id nest_cut(const struct region *r) {
-    node_id walker = nest_walker(r);
-    if (walker >= 0 && r->graph->nodes[walker].op == OP_RECUR)
-        return nest_steps_cut(r);
-    for (int i = 0; i < r->n_anchors; i++) {
-        const struct node *n = &r->graph->nodes[r->anchor[i]];
-        for (int k = 0; work_is_contraction(n) && k < 2; k++)
-            if (is_slow(r, n->arg[k]))
-                return n->arg[k];
-    }
-    return -1;
-}
 
 // ---- the space
 
@@ -125,56 +63,6 @@ static void add_axes(struct nest *n, node_id id) {
 static const struct loop_expr *anchor_value(void *ctx, struct scope *s, node_id n,
                                             const struct axis_map *map);
 
-// Where the one anchor is used: at one place only, or there is no tile.
-struct anchor_place {
-    const struct region *region;
-    struct axis_map at;
-    int n_found;
-};
-
-static bool find_place(void *ctx, node_id id, const struct axis_map *map) {
-    struct anchor_place *p = ctx;
-    if (id != p->region->anchor[0])
-        return true;
-    if (p->n_found && !map_same(&p->at, map))
-        p->n_found++;
-    p->n_found += p->n_found == 0;
-    p->at = *map;
-    return false;
-}
-
-// The axis of the result that does not move one of the two factors: rows of a product, channels
-// of a convolution.
-static int tile_axis(const struct node *n) {
-    switch (n->op) {
-    case OP_MATMUL:
-        return n->shape.rank - 2;
-    case OP_CONV:
-    case OP_CONV_T:
-    case OP_RAGGED_OUTER:
-        return 1;
-    default:
-        return -1;
-    }
-}
-
-bool nest_place(const struct region *r, struct axis_map *at) {
-    struct anchor_place p = {.region = r};
-    struct axis_map map = map_identity(r->graph->nodes[r->value[0]].shape.rank);
-    struct point_visit v = {r, -1, find_place, &p};
-    for (int i = 0; r->n_anchors == 1 && i < r->n_values; i++)
-        point_visit(&v, r->value[i], &map);
-    *at = p.at;
-    return p.n_found == 1;
-}
-
-int nest_tile_axis(const struct region *r, struct axis_map *at) {
-    int axis = r->n_anchors == 1 ? tile_axis(&r->graph->nodes[r->anchor[0]]) : -1;
-    if (axis < 0 || !nest_place(r, at))
-        return -1;
-    return at->axis[axis] < 0 ? -1 : at->axis[axis];
-}
-
 void nest_build_space(struct nest *n, struct lowering *l, bool has_tile) {
     const struct region *r = l->region;
     const struct shape *shape = &r->graph->nodes[r->value[0]].shape;
@@ -214,7 +102,7 @@ static void store_all(struct nest *n, struct scope *s) {
 
 void nest_store(struct nest *n, struct scope *s) {
     const struct region *r = n->l->region;
-    struct loop_builder first;
+    struct loop_builder first, last;
     struct axis_map at;
     if (!n->team) {
         store_all(n, s);
@@ -223,8 +111,10 @@ void nest_store(struct nest *n, struct scope *s) {
     nest_place(r, &at);
     point_define(s, r->anchor[0], &at, anchor_value(n, s, r->anchor[0], &at));
     loop_open_if(s->builder, n->team->lane, loop_int(n->l->arena, 1), &first);
-    struct scope inside = scope_inside(s, &first);
+    loop_open_if(&first, n->team->item, scope_count(s, 0, n->n_kept), &last);
+    struct scope inside = scope_inside(s, &last);
     store_all(n, &inside);
+    loop_close(&first, &last);
     loop_close(s->builder, &first);
 }
 
@@ -304,19 +194,20 @@ static const struct loop_expr *argument(const struct walk *w, struct scope *s, i
 }
 
 // The best so far gives way to a better one, to NaN, and to the first.
-static void add_position(const struct walk *w, struct scope *s, struct loop_buffer *best) {
+static void add_position(const struct walk *w, struct scope *s, struct loop_buffer *best,
+                         const struct loop_expr *x) {
     struct arena *a = w->nest->l->arena;
-    const struct loop_expr *x = argument(w, s, 0, w->type), *old = get(w, best);
+    const struct loop_expr *old = get(w, best);
     const struct index *at = index_number(a, 0);
     for (int i = 0; i < w->n_axes; i++)
         at = index_add(a, index_scale(a, at, w->size[i].value),
                        index_axis(a, w->first + i, w->size[i].value));
-    const struct loop_expr *here = loop_cast(a, point_lower(s, at), LOOP_I64);
     const struct loop_expr *position = get(w, w->position);
+    const struct loop_expr *here = loop_cast(a, point_lower(s, at), position->dtype);
     bool largest = w->node->op == OP_ARGMAX;
     const struct loop_expr *takes = loop_binary(a, LOOP_LT, largest ? old : x, largest ? x : old);
     takes = loop_binary(a, LOOP_OR, takes,
-                        loop_binary(a, LOOP_LT, position, loop_whole(a, LOOP_I64, 0)));
+                        loop_binary(a, LOOP_LT, position, loop_whole(a, position->dtype, 0)));
     if (w->type == LOOP_F32 || w->type == LOOP_F64)
         takes = loop_binary(a, LOOP_OR, takes,
                             loop_binary(a, LOOP_AND, loop_binary(a, LOOP_NE, x, x),
@@ -359,7 +250,7 @@ static struct scope scope_item(const struct walk *w, struct scope *outer, struct
 
 static void add_term(const struct walk *w, struct scope *s, struct loop_buffer *to) {
     if (w->position) {
-        add_position(w, s, to);
+        add_position(w, s, to, argument(w, s, 0, w->type));
         return;
     }
     struct loop_builder b;
@@ -385,19 +276,55 @@ struct stretch {
 
 static void walk_axis(const struct walk *w, struct scope *s, int axis, struct loop_buffer *to);
 
+static struct scope scope_step(const struct walk *w, struct scope *outer, struct loop_builder *b,
+                               int axis, const struct loop_expr *k) {
+    struct scope s = scope_inside(outer, b);
+    s.lanes = outer->lanes;
+    s.lane_group = outer->lane_group;
+    s.index[w->nest->l->space.group[w->first + axis]] = k;
+    return s;
+}
+
+// Of a piece's positions along the only axis of terms, READS at a time, as often as every piece
+// has so many: all are loaded before the first is compared. Returns where the rest begins.
+static const struct loop_expr *walk_together(const struct walk *w, struct scope *outer,
+                                             const struct stretch *x, struct loop_buffer *to) {
+    enum { READS = 8 };
+    struct arena *a = w->nest->l->arena;
+    int64_t turns = x->length / w->nest->team->threads / READS;
+    struct loop_buffer *read = loop_register_of(w->nest->l->program, "read", READS, 1, w->type);
+    struct loop_builder b, c;
+    struct loop_for f = {"turn", zero(w), loop_int(a, turns), 1, false};
+    const struct loop_expr *turn = loop_open_for(outer->builder, &f, &b);
+    const struct loop_expr *k = loop_binary(a, LOOP_MUL, turn, loop_int(a, READS));
+    k = loop_binary(a, LOOP_ADD, x->begin, k);
+    for (int compares = 0; compares < 2; compares++) {
+        struct loop_for together = {"u", zero(w), loop_int(a, READS), 1, true};
+        const struct loop_expr *u = loop_open_for(&b, &together, &c);
+        struct scope s =
+            scope_step(w, outer, &c, x->axis, loop_let(&c, "j", loop_binary(a, LOOP_ADD, k, u)));
+        if (compares)
+            add_position(w, &s, to, loop_load(a, read, u, 1, 1));
+        else
+            loop_store(&c, read, u, argument(w, &s, 0, w->type), false);
+        loop_close(&b, &c);
+    }
+    loop_close(outer->builder, &b);
+    return loop_binary(a, LOOP_ADD, x->begin, loop_int(a, turns * READS));
+}
+
 static void walk_steps(const struct walk *w, struct scope *outer, const struct stretch *x,
                        struct loop_buffer *to) {
     struct loop_builder b;
     struct loop_for f = {"k", x->begin, x->end, 1, false};
-    if (w->nest->team && x->axis == w->n_axes - 1) {
+    if (w->nest->team && w->nest->team->columns && w->n_axes == 1)
+        f.begin = walk_together(w, outer, x, to);
+    if (w->nest->team && !w->nest->team->columns && x->axis == w->n_axes - 1) {
         f.begin = w->nest->team->lane;
         f.step = w->nest->team->threads;
     }
     const struct loop_expr *k = loop_open_for(outer->builder, &f, &b);
-    struct scope s = scope_inside(outer, &b);
-    s.lanes = outer->lanes;
-    s.lane_group = outer->lane_group;
-    s.index[w->nest->l->space.group[w->first + x->axis]] = k;
+    struct scope s = scope_step(w, outer, &b, x->axis, k);
     walk_axis(w, &s, x->axis + 1, to);
     loop_close(outer->builder, &b);
 }
@@ -537,27 +464,59 @@ static struct walk begin_walk(struct nest *n, node_id id, const struct axis_map 
     return w;
 }
 
+// The piece of the first axis that a thread of the team has; none is empty.
+static const struct loop_expr *piece_bound(const struct walk *w, const struct loop_expr *piece) {
+    struct arena *a = w->nest->l->arena;
+    int64_t length = w->size[0].value, n = w->nest->team->threads;
+    if (length % n == 0)
+        return loop_binary(a, LOOP_MUL, piece, loop_int(a, length / n));
+    return loop_binary(a, LOOP_DIV, loop_binary(a, LOOP_MUL, piece, loop_int(a, length)),
+                       loop_int(a, n));
+}
+
+static void limit_piece(struct walk *w, struct scope *s) {
+    struct arena *a = w->nest->l->arena;
+    const struct loop_expr *lane = w->nest->team->lane;
+    w->begin = loop_let(s->builder, "begin", piece_bound(w, lane));
+    w->end =
+        loop_let(s->builder, "end", piece_bound(w, loop_binary(a, LOOP_ADD, lane, loop_int(a, 1))));
+}
+
+// Where the best stands, as i64.
+static const struct loop_expr *best_position(struct walk *w, struct scope *s) {
+    struct arena *a = w->nest->l->arena;
+    const struct nest_team *team = w->nest->team;
+    bool largest = w->node->op == OP_ARGMAX;
+    enum loop_dtype t = terms_within(w, 0) < INT32_MAX ? LOOP_I32 : LOOP_I64;
+    w->is_sum = false;
+    w->position = loop_register_of(w->nest->l->program, "position", 1, 1, t);
+    put(w, s->builder, w->position, loop_whole(a, t, -1));
+    if (team && team->columns)
+        limit_piece(w, s);
+    struct loop_buffer *best = accumulator(w, "best", s->builder);
+    walk_axis(w, s, 0, best);
+    const struct loop_expr *at = get(w, w->position);
+    if (team && team->columns)
+        at = nest_pieces_best(w->nest->l, s->builder, team, largest, get(w, best), at);
+    at = t == LOOP_I64 ? at : loop_cast(a, at, LOOP_I64);
+    if (team && !team->columns)
+        at = nest_team_best(a, s->builder, largest, get(w, best), at);
+    return at;
+}
+
 static const struct loop_expr *anchor_value(void *ctx, struct scope *s, node_id id,
                                             const struct axis_map *map) {
     struct nest *n = ctx;
-    struct arena *a = n->l->arena;
     struct walk w = begin_walk(n, id, map, s->lanes);
     if (w.node->op == OP_RAGGED_MATMUL)
         return ragged_product(&w, s, map);
     if (w.node->op == OP_RAGGED_OUTER)
         limit_rows(&w, s, map);
-    bool positions = w.node->op == OP_ARGMAX || w.node->op == OP_ARGMIN;
-    if (positions) {
-        w.is_sum = false;
-        w.position = loop_register_of(n->l->program, "position", 1, 1, LOOP_I64);
-        put(&w, s->builder, w.position, loop_whole(a, LOOP_I64, -1));
-    }
-    struct loop_buffer *sum = accumulator(&w, positions ? "best" : "sum", s->builder);
+    if (w.node->op == OP_ARGMAX || w.node->op == OP_ARGMIN)
+        return loop_let(s->builder, w.node->name, best_position(&w, s));
+    struct loop_buffer *sum = accumulator(&w, "sum", s->builder);
     walk_axis(&w, s, 0, sum);
-    const struct loop_expr *result = get(&w, positions ? w.position : sum);
-    if (n->team)
-        result = nest_team_best(a, s->builder, w.node->op == OP_ARGMAX, get(&w, sum), result);
-    return loop_let(s->builder, w.node->name, result);
+    return loop_let(s->builder, w.node->name, get(&w, sum));
 }
 
 void nest_store_tile(struct nest *n, struct scope *s, const struct loop_expr *first, int items) {
@@ -576,32 +535,4 @@ void nest_store_tile(struct nest *n, struct scope *s, const struct loop_expr *fi
                  loop_let(&b, w.node->name, get_item(&w, sum, item)));
     nest_store(n, &each);
     loop_close(s->builder, &b);
-}
-
-double nest_estimate(const struct region *r, double rate, double bytes_per_s) {
-    struct region_work work;
-    region_count(r, &work);
-    return work.flops / rate + (work.bytes_read + work.bytes_written) / bytes_per_s;
-}
-
-// ---- the form
-
-// Lanes along the last group of the values, as space_lanes() says.
-int64_t nest_lanes(const struct region *r) {
-    if (nest_walker(r) >= 0)
-        return 1;
-    struct arena scratch = {0};
-    struct lowering l = {.arena = &scratch, .region = r};
-    struct nest n;
-    nest_build_space(&n, &l, false);
-    int64_t lanes = space_lanes(&l.space, n.n_kept - 1);
-    arena_reset(&scratch);
-    return lanes;
-}
-
-bool nest_find(struct form *f, struct objection *why) {
-    if (!nest_accepts(f->region, why))
-        return false;
-    f->lanes = nest_lanes(f->region);
-    return true;
 }

@@ -9,6 +9,7 @@ static const int split_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 20
 
 static const int team_grid[] = {1, GPU_WARP, -1};
 static const int items_grid[] = {1, 2, 4, 8, 16, -1};
+static const int pieces_grid[] = {1, 2, 4, 8, 16, -1};
 
 static const struct knob knobs[] = {
     {.name = "block", .summary = "threads of a block", .n_parts = 1, .grid = {block_grid}},
@@ -21,6 +22,10 @@ static const struct knob knobs[] = {
      .summary = "threads per result, or line, of an argmax or top-k",
      .n_parts = 1,
      .grid = {team_grid}},
+    {.name = "pieces",
+     .summary = "of the axis of an argmax, each by other threads of the block",
+     .n_parts = 1,
+     .grid = {pieces_grid}},
     {0},
 };
 
@@ -37,8 +42,18 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
     const struct region *r = f->region;
     (void)t;
     stage_set(s, "block", 0, 128);
-    if (nest_team_suits(r))
+    if (!nest_team_suits(r)) {
+        int pieces = 8;
+        while (pieces > 1 && nest_pieces_length(r) / pieces < PIECE_MIN)
+            pieces /= 2;
+        stage_set(s, "pieces", 0, pieces);
+        stage_set(s, "block", 0, 128 * pieces);
+    } else {
         stage_set(s, "team", 0, GPU_WARP);
+        // Lines in shared memory: small blocks fill it best.
+        if (nest_team_keeps(r, GPU_WARP))
+            stage_set(s, "block", 0, GPU_WARP);
+    }
     if (nest_walker(r) < 0) {
         int64_t count = shape_count(&r->graph->nodes[r->value[0]].shape);
         int items = 8;
@@ -73,8 +88,14 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
     (void)t;
     int split = stage_number(s, "split", 0), block = stage_number(s, "block", 0);
     int n_items = stage_number(s, "items", 0), team = stage_number(s, "team", 0);
+    int pieces = stage_number(s, "pieces", 0);
     if (team > 1 && !nest_team_legal(r, why))
         return false;
+    if (pieces > 1 && (team > 1 || pieces > nest_pieces_length(r) || block / pieces < GPU_WARP))
+        return objection(why, "pieces",
+                         "pieces %d are for an argmax or argmin of as many terms, team 1, and a "
+                         "block of %d threads: the nearest is pieces 1",
+                         pieces, pieces * GPU_WARP);
     if (tile_size(r) % n_items != 0) {
         int nearest = n_items;
         while (tile_size(r) % nearest != 0)
@@ -87,7 +108,7 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
     int64_t length = 1, items = shape_count(&r->graph->nodes[r->value[0]].shape);
     if (nest_walker(r) >= 0)
         items = nest_lines(r, &length) * split;
-    items *= team;
+    items *= team * pieces;
     if (split > 1 && split > length)
         return objection(why, "split",
                          "only scans and scatters are split, and none into more than the %lld "
@@ -134,10 +155,11 @@ static void lower(struct lowering *l, const struct form *f, const struct kernel_
     (void)f;
     struct build x = {.nest = {.l = l}, .items = stage_number(stage, "items", 0)};
     const char *name = stage->values[0];
-    struct nest_team team = {.threads = stage_number(stage, "team", 0)};
-    struct nest_threads t = {.is_gpu = true,
-                             .per_block = stage_number(stage, "block", 0),
-                             .team = team.threads > 1 ? &team : NULL};
+    int pieces = stage_number(stage, "pieces", 0), block = stage_number(stage, "block", 0);
+    struct nest_team team = {.threads = pieces > 1 ? pieces : stage_number(stage, "team", 0),
+                             .columns = pieces > 1 ? block / pieces : 0};
+    struct nest_threads t = {
+        .is_gpu = true, .per_block = block, .team = team.threads > 1 ? &team : NULL};
     if (nest_walker(l->region) >= 0) {
         nest_lower_walker(&x.nest, name, &t, stage_number(stage, "split", 0));
         return;
@@ -164,6 +186,11 @@ static double estimate(const struct form *f, const struct target *t, const struc
     // A thread alone reads a line of its own: 32 of them at once, each at another place.
     bool is_team = stage_number(s, "team", 0) > 1;
     seconds *= is_team == nest_team_suits(r) ? 1 : 4;
+    // Eight pieces of 128 columns are at 87% of reach, one at 74% (argmax of 128 x 4096 x 4095 on
+    // an H200); half as many columns cost a tenth.
+    int pieces = stage_number(s, "pieces", 0);
+    if (pieces > 1)
+        return seconds * (0.85 + 0.3 / pieces) * (block / pieces < 128 ? 1.1 : 1) + 3e-6;
     return seconds * (1 + 0.05 * (block > 256) + 0.1 * (block < 64)) + 3e-6;
 }
 

@@ -15,21 +15,31 @@ enum { RUN_TERMS = 1024 };  // that a scan adds in sequence before it begins a n
 void nest_kernel(struct lowering *l, const char *name, const struct nest_threads *t,
                  const struct loop_expr *count, nest_item_fn fn, void *ctx) {
     struct arena *a = l->arena;
-    int64_t items = t->per_block / (t->team ? t->team->threads : 1);
+    struct nest_team *team = t->team;
+    int64_t items = t->per_block / (team ? team->threads : 1);
     const struct loop_expr *each = loop_int(a, items);
     struct loop_builder b, inner;
     struct loop_kernel *k = loop_kernel_new(l->program, name, loop_ceildiv(a, count, items), &b);
     const struct loop_expr *first = loop_binary(a, LOOP_MUL, loop_ref(a, k->block), each);
     if (t->is_gpu) {
         const struct loop_expr *own = loop_kernel_threads(l->program, k, (int)t->per_block);
-        if (t->team) {
-            const struct loop_expr *warp = loop_int(a, t->team->threads);
-            t->team->lane = loop_let(&b, "lane", loop_binary(a, LOOP_MOD, own, warp));
-            own = loop_binary(a, LOOP_DIV, own, warp);
+        if (team) {
+            const struct loop_expr *by = loop_int(a, team->columns ? team->columns : team->threads);
+            const struct loop_expr *rest = loop_binary(a, LOOP_MOD, own, by);
+            own = loop_binary(a, LOOP_DIV, own, by);
+            team->lane = loop_let(&b, "lane", team->columns ? own : rest);
+            team->warp = own = team->columns ? rest : own;
         }
         const struct loop_expr *i = loop_let(&b, "i", loop_binary(a, LOOP_ADD, first, own));
-        loop_open_if(&b, i, count, &inner);
-        fn(ctx, &inner, i);
+        // Whoever meets in a block comes along, at the last item if there is none of its own.
+        bool meets = team && team->columns;
+        if (team)
+            team->item = i;
+        const struct loop_expr *last = loop_binary(a, LOOP_SUB, count, loop_int(a, 1));
+        const struct loop_expr *at =
+            meets ? loop_let(&b, "at", loop_binary(a, LOOP_MIN, i, last)) : i;
+        loop_open_if(&b, at, count, &inner);
+        fn(ctx, &inner, at);
     } else {
         const struct loop_expr *end = loop_binary(a, LOOP_ADD, first, each);
         struct loop_for f = {"i", first, loop_binary(a, LOOP_MIN, count, end), 1, false};

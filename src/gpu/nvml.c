@@ -69,6 +69,19 @@ bool nvml_throttle_check(const struct nvml *n, nvml_device device, struct error 
     return code == 0 || fail(n, "NVML does not tell why clocks are low", code, err);
 }
 
+double nvml_energy_j(const struct nvml *n, nvml_device device) {
+    unsigned long long millijoules;
+    return n->energy && n->energy(device, &millijoules) == 0 ? (double)millijoules / 1e3 : NAN;
+}
+
+bool nvml_energy_check(const struct nvml *n, nvml_device device, struct error *err) {
+    unsigned long long millijoules;
+    if (!n->energy)
+        return error_set(err, ERROR_UNSUPPORTED, "this NVML has no energy counter");
+    int code = n->energy(device, &millijoules);
+    return code == 0 || fail(n, "NVML does not tell the card's energy", code, err);
+}
+
 const char *nvml_throttle_text(int64_t bits) {
     bool heat = bits & (0x20 | 0x40), brake = bits & 0x80, hardware = bits & 0x8;
     return heat && brake ? "heat and power brake"
@@ -90,7 +103,6 @@ bool nvml_read(const struct nvml *n, const char *uuid, struct nvml_state *state,
         return false;
 
     unsigned value;
-    unsigned long long wide;
     *state = (struct nvml_state){
         .sm_clock_hz = read_clock(n->clock, device, CLOCK_SM),
         .memory_clock_hz = read_clock(n->clock, device, CLOCK_MEMORY),
@@ -100,7 +112,7 @@ bool nvml_read(const struct nvml *n, const char *uuid, struct nvml_state *state,
     };
     bool hot = n->temperature && n->temperature(device, SENSOR_GPU, &value) == 0;
     state->temperature_c = hot ? value : NAN;
-    state->energy_j = n->energy && n->energy(device, &wide) == 0 ? (double)wide / 1e3 : NAN;
+    state->energy_j = nvml_energy_j(n, device);
     state->throttle_bits = nvml_throttle_bits(n, device);
     return true;
 }

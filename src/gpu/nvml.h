@@ -48,6 +48,9 @@ bool nvml_find(const struct nvml *n, const char *uuid, nvml_device *device, stru
 int64_t nvml_throttle_bits(const struct nvml *n, nvml_device device);
 // Can they be asked for?
 bool nvml_throttle_check(const struct nvml *n, nvml_device device, struct error *err);
+// The energy counter, in joules since the driver was loaded; NAN: not read. Can it be?
+double nvml_energy_j(const struct nvml *n, nvml_device device);
+bool nvml_energy_check(const struct nvml *n, nvml_device device, struct error *err);
 // The slowdowns among them: "heat", "heat and power brake".
 const char *nvml_throttle_text(int64_t bits);
 

@@ -13,15 +13,16 @@
 
 // ---- operands
 
-static int64_t element_bytes(const struct loop_buffer *b) {
-    return dtype_size(b->dtype, 1);
+// Elements in so many bytes; of 4 bits two share one.
+static int64_t elements_in(const struct loop_buffer *b, int64_t bytes) {
+    return 8 * bytes / dtype_infos[b->dtype].bits;
 }
 
 // The first element of a memory operand; alignment is asked of its bytes.
 static int64_t place(struct machine *m, const struct loop_stmt *s, int i) {
     const struct loop_operand *o = &s->operand[i];
     int64_t at = machine_index(m, o->index);
-    if (at * element_bytes(o->buffer) % intrinsic_infos[s->intrinsic].operand[i].count != 0)
+    if (at % elements_in(o->buffer, intrinsic_infos[s->intrinsic].operand[i].count) != 0)
         machine_fail(m, o->buffer, at, "is not aligned for this operation");
     return at;
 }
@@ -49,22 +50,28 @@ static uint32_t word_of(float v) {
 
 // ---- copies
 
+// Whose cell a copy lands in: each block of a gang has its own.
+static int64_t *writer_at(struct machine *m, const struct copy *c, int64_t i) {
+    struct memory *to = &m->memory[c->to->id];
+    return &to->writer[to->per_block * (m->thread / m->per_block) + c->to_index + i];
+}
+
 static void copy_start(struct machine *m, const struct loop_stmt *s) {
     struct flight *f = &m->flights[m->thread];
     const struct loop_operand *o = s->operand;
     int64_t bytes = intrinsic_infos[s->intrinsic].operand[0].count;
     struct copy c = {.to = o[0].buffer, .from = o[1].buffer, .group = f->group};
     assert(c.to->dtype == c.from->dtype);
-    c.count = bytes / element_bytes(c.to);
+    c.count = elements_in(c.to, bytes);
     c.to_index = place(m, s, 0);
-    c.valid = machine_index(m, o[2].index) / element_bytes(c.to);
+    c.valid = elements_in(c.to, machine_index(m, o[2].index));
     c.from_index = c.valid ? place(m, s, 1) : 0;
     // From now on it may land at any time.
     m->had_flights = true;
     for (int64_t i = 0; i < c.count && !m->failed; i++) {
         machine_write(m, c.to, c.to_index + i, 0, (union cell){0});
         if (!m->failed)
-            m->memory[c.to->id].writer[c.to_index + i] = UNDER_WAY;
+            *writer_at(m, &c, i) = UNDER_WAY;
     }
     if (f->n == f->cap) {
         f->cap = f->cap * 2 + 16;
@@ -79,7 +86,7 @@ static void land(struct machine *m, const struct copy *c) {
         union cell v = {0};
         if (i < c->valid)
             v = machine_read(m, c->from, c->from_index + i, 0);
-        m->memory[c->to->id].writer[c->to_index + i] = m->self;
+        *writer_at(m, c, i) = m->self;
         machine_write(m, c->to, c->to_index + i, 0, v);
     }
 }
@@ -112,7 +119,7 @@ void flights_free(struct machine *m, int n_threads) {
 static void ldmatrix(struct machine *m, const struct loop_stmt *s, int first, bool transposed) {
     uint16_t row[WARP][8];
     const struct loop_buffer *b = s->operand[1].buffer;
-    int64_t each = element_bytes(b), n = 16 / each;
+    int64_t n = elements_in(b, 16);
     for (int lane = 0; lane < WARP; lane++) {
         machine_turn(m, first + lane);
         int64_t at = place(m, s, 1);
@@ -131,20 +138,53 @@ static void ldmatrix(struct machine *m, const struct loop_stmt *s, int first, bo
     }
 }
 
-static void load_word(struct machine *m, const struct loop_stmt *s) {
+static void load_words(struct machine *m, const struct loop_stmt *s, int n_words) {
     const struct loop_buffer *b = s->operand[1].buffer;
-    int64_t at = place(m, s, 1);
-    uint32_t w = 0;
-    for (int64_t i = 0; i < 4 / element_bytes(b) && !m->failed; i++)
-        cell_put(b->dtype, &w, i, machine_read(m, b, at + i, 0));
-    put_word(m, &s->operand[0], 0, w);
+    int64_t at = place(m, s, 1), each = elements_in(b, 4);
+    for (int i = 0; i < n_words && !m->failed; i++) {
+        uint32_t w = 0;
+        for (int64_t j = 0; j < each && !m->failed; j++)
+            cell_put(b->dtype, &w, j, machine_read(m, b, at + i * each + j, 0));
+        put_word(m, &s->operand[0], i, w);
+    }
+}
+
+// Word `pair` of what a word of 4 bits or 8 becomes: two numbers of type `to`.
+static uint32_t widen_pair(enum dtype from, enum dtype to, uint32_t w, int pair) {
+    uint32_t out = 0;
+    for (int half = 0; half < 2; half++) {
+        int i = from == DTYPE_I4 ? pair + 4 * half : 2 * pair + half;
+        double v = (double)cell_get(from, &w, i).whole;
+        cell_put(to, &out, half, (union cell){.real = v});
+    }
+    return out;
+}
+
+static void widen(struct machine *m, const struct loop_stmt *s, enum dtype from, enum dtype to) {
+    int n_pairs = from == DTYPE_I4 ? 4 : 2;
+    for (int row = 0; row < 2; row++) {
+        uint32_t w = word(m, &s->operand[1 + row], 0);
+        for (int i = 0; i < n_pairs; i++)
+            put_word(m, &s->operand[0], 2 * i + row, widen_pair(from, to, w, i));
+    }
+}
+
+static void deal(struct machine *m, const struct loop_stmt *s) {
+    uint32_t w[4];
+    for (int i = 0; i < 4; i++)
+        w[i] = word(m, &s->operand[0], i);
+    for (int i = 0; i < 4; i++) {
+        int shift = i % 2 * 16;
+        put_word(m, &s->operand[0], i,
+                 (w[i / 2] >> shift & 0xffffu) | (w[2 + i / 2] >> shift) << 16);
+    }
 }
 
 // Four words of each of the rows that operands 1 and on name, in turns.
 static void load_rows(struct machine *m, const struct loop_stmt *s, int n_rows) {
     for (int r = 0; r < n_rows && !m->failed; r++) {
         const struct loop_buffer *b = s->operand[1 + r].buffer;
-        int64_t at = place(m, s, 1 + r), per_word = 4 / element_bytes(b);
+        int64_t at = place(m, s, 1 + r), per_word = elements_in(b, 4);
         for (int i = 0; i < 4 && !m->failed; i++) {
             uint32_t w = 0;
             for (int64_t j = 0; j < per_word && !m->failed; j++)
@@ -335,7 +375,23 @@ static void by_thread(struct machine *m, const struct loop_stmt *s) {
         copy_wait(m, machine_index(m, s->operand[0].index));
         return;
     case INTRINSIC_WORD:
-        load_word(m, s);
+    case INTRINSIC_WORDS4:
+        load_words(m, s, s->intrinsic == INTRINSIC_WORD ? 1 : 4);
+        return;
+    case INTRINSIC_WIDEN_I4_F16:
+        widen(m, s, DTYPE_I4, DTYPE_F16);
+        return;
+    case INTRINSIC_WIDEN_I4_BF16:
+        widen(m, s, DTYPE_I4, DTYPE_BF16);
+        return;
+    case INTRINSIC_WIDEN_I8_F16:
+        widen(m, s, DTYPE_I8, DTYPE_F16);
+        return;
+    case INTRINSIC_WIDEN_I8_BF16:
+        widen(m, s, DTYPE_I8, DTYPE_BF16);
+        return;
+    case INTRINSIC_DEAL:
+        deal(m, s);
         return;
     case INTRINSIC_LOAD_ROW:
     case INTRINSIC_LOAD_ROWS:

@@ -168,8 +168,7 @@ static bool operand(struct checker *c, const char *name, const struct operand_in
     if (!b || b->space != want->space || o->index->dtype != LOOP_INDEX)
         return complain(c, name, "an operand of another kind of memory");
     if (want->kind == OPERAND_MEMORY)
-        return (dtype_infos[b->dtype].bits % 8 == 0 &&
-                want->count % dtype_size(b->dtype, 1) == 0) ||
+        return 8 * want->count % dtype_infos[b->dtype].bits == 0 ||
                complain(c, b->name, "elements that do not fill the operand");
     if (b->value != want->value || b->lanes != want->lanes)
         return complain(c, b->name, "a register array of another type or lanes");

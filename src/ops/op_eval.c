@@ -116,7 +116,8 @@ static struct eval_job job_of(const struct eval_request *q, const struct eval_re
                              .baseline = r->baseline.source ? &r->baseline : NULL,
                              .depth = q->depth,
                              .seconds = q->seconds,
-                             .resolution = q->resolution};
+                             .resolution = q->resolution,
+                             .energy_s = q->energy_s};
 }
 
 // The device that judged, and its bound, in place of what we took it to be.
@@ -430,6 +431,8 @@ static void put_time(struct arena *a, struct str *s, const struct eval_report *r
     str_printf(s, ", %.3g%% confidence; %s\n", 100 * m->confidence, m->method);
     if (m->clocks)
         str_printf(s, "  clocks    %s\n", m->clocks);
+    if (m->energy.present)
+        str_printf(s, "  energy    %s\n", energy_text(a, &m->energy));
     if (r->resolution > 0)
         put_resolved(s, m, r->resolution);
     struct resolution resolution;

@@ -20,6 +20,7 @@ struct eval_request {
     const char *dims;       // "M=64,...", NULL: the file's own
     enum eval_depth depth;
     double seconds;     // of timing; 0: the depth's default
+    double energy_s;    // on a GPU: about so many seconds for the energy of a call; 0: not measured
     double resolution;  // the difference that is to be resolved; 0: about 2%
     uint64_t seed;      // 0: from the operating system
     const char *spool;  // judged by a worker of this spool; NULL: here

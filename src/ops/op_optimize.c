@@ -51,6 +51,7 @@ struct session {
     struct target target;
     struct bound bound;
     struct policy_choice policy;
+    enum run_objective objective;
     const struct proposer *proposer;
     struct store *store;
     struct evaluator *evaluator;
@@ -71,6 +72,7 @@ struct session {
     int n_kernels;
     const char *memory;  // the file; NULL: off
     struct advice advice;
+    int64_t opened_ns;  // when what counts as time of the run began: ceilings are measured before
 };
 
 static void note(struct session *s, const char *words) {
@@ -140,6 +142,16 @@ static bool find_proposer(struct session *s, const char *name, struct error *err
             s->proposer = proposers[i];
     }
     return s->proposer || unknown("proposer", name, names, err);
+}
+
+static bool find_objective(struct session *s, struct error *err) {
+    const char *name = s->q->objective;
+    for (int i = 0; name && i < OBJECTIVE_COUNT; i++)
+        if (strcmp(name, run_objective_names[i]) == 0) {
+            s->objective = (enum run_objective)i;
+            return true;
+        }
+    return !name || unknown("objective", name, run_objective_names, err);
 }
 
 // ---- the target and what it can do
@@ -237,6 +249,8 @@ static void fill_run(struct session *s) {
                        : q->seconds > 0 ? q->seconds
                                         : DEFAULT_SECONDS,
         .until = q->until > 0 ? q->until : DEFAULT_UNTIL,
+        .objective = s->objective,
+        .no_energy = q->no_energy,
         .bound = bound_text(s->a, &s->bound),
         .started_at = clock_timestamp(s->a),
         .version = HONE_VERSION,
@@ -496,7 +510,7 @@ static bool begin_new(struct session *s, struct error *err) {
     const struct optimize_request *q = s->q;
     struct loaded loaded;
     if ((q->policy && !policy_choose(q->policy, false, &s->policy, err)) ||
-        !op_load(s->a, q->file, q->dims, &loaded, err))
+        !find_objective(s, err) || !op_load(s->a, q->file, q->dims, &loaded, err))
         return false;
     s->problem = loaded.problem;
     s->kernels = loaded.kernels;
@@ -505,6 +519,7 @@ static bool begin_new(struct session *s, struct error *err) {
         !find_target(s, start_target(s), err) || !find_start(s, err) || !find_baseline(s, err) ||
         !measure_ceilings(s, err))
         return false;
+    s->opened_ns = clock_now_ns();
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);
     ask_memory(s);
@@ -597,6 +612,7 @@ static bool restore(struct session *s, struct error *err) {
 
 static bool begin_resumed(struct session *s, struct error *err) {
     const struct optimize_request *q = s->q;
+    s->opened_ns = clock_now_ns();
     int64_t id;
     if (!op_open_store(s->a, q->store, false, &s->store, err))
         return false;
@@ -695,6 +711,8 @@ static bool judge_and_ask(void *ctx, struct arena *a, const struct eval_job *job
 }
 
 static bool work(struct session *s, struct error *err) {
+    // The judge was opened, and on a large problem its inputs drawn: that is time of the run.
+    s->run.elapsed_s += s->table ? 0 : (double)(clock_now_ns() - s->opened_ns) * 1e-9;
     s->judge = judge_of(s);
     s->recorder.inner = s->judge;
     plugins_find(s->a, s->q->tool, &s->plugins);
@@ -716,6 +734,7 @@ static bool work(struct session *s, struct error *err) {
                     .priors = s->advice.n_priors > 0 ? &priors : NULL,
                     .advice = &s->advice},
         .judge = judging_record(&s->recorder),
+        .has_energy = s->target.is_gpu && !s->table,
         .store = s->store,
         // Only whoever sits at the device could.
         .remeasure = s->q->no_calibrate || s->q->spool || s->table ? NULL : remeasure,

@@ -33,6 +33,8 @@ struct optimize_request {
     struct team_request team;  // the model; none: the settings', or no model at all
     const char *tool;          // one of the user's, besides those in his directory; NULL: none
     bool no_counters;          // on a GPU: tools do without hardware counters
+    const char *objective;     // time, energy or edp; NULL: time
+    bool no_energy;            // on a GPU: the champion's energy is not measured
     bool no_calibrate;         // go on without reach where the ceilings are not measured
     event_fn on_event;         // may be NULL
     void *event_ctx;

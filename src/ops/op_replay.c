@@ -200,6 +200,7 @@ static bool work(struct replay *r, struct error *err) {
                     .priors = advice.n_priors > 0 ? &priors : NULL,
                     .advice = &advice},
         .judge = r->recorded,
+        .has_energy = r->target.is_gpu && !r->table,
         .store = r->store,
         .first = r->recording.n_nodes > 0 && r->recording.nodes[0].candidate.kernel
                      ? &r->recording.nodes[0].candidate

@@ -78,6 +78,10 @@ json_t *measurement_to_json(const struct measurement *m) {
                                       m->spread.low_s, "high_s", m->spread.high_s));
     if (m->n_trials)
         json_object_set_new(json, "trials", trials_to_json(m));
+    if (m->energy.present)
+        json_object_set_new(json, "energy", energy_to_json(&m->energy));
+    if (m->baseline_energy.present)
+        json_object_set_new(json, "rival_energy", energy_to_json(&m->baseline_energy));
     if (m->raw.marks)
         json_object_set_new(json, "raw",
                             json_pack("{s:s, s:o, s:o}", "marks", m->raw.marks, "subject_s",
@@ -188,5 +192,7 @@ bool measurement_from_json(struct arena *a, const json_t *json, struct measureme
     spread_from_json(&r, a, json, m);
     trials_from_json(&r, a, json, m);
     raw_from_json(&r, a, json, m);
+    energy_from_json(&r, a, json_object_get(json, "energy"), &m->energy);
+    energy_from_json(&r, a, json_object_get(json, "rival_energy"), &m->baseline_energy);
     return json_reader_done(&r, err);
 }

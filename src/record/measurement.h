@@ -5,6 +5,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "record/energy.h"
+
 struct arena;
 struct error;
 
@@ -55,6 +57,8 @@ struct measurement {
     const char *method;  // "ABBA, cold by rotation over 4 slots, 2 threads, judge's clock"
     struct measurement_trial *trials;  // those that the job asked for, in the order of their ends
     int n_trials;
+    // Where the job asks: of the subject, and of the baseline in the same moments.
+    struct energy energy, baseline_energy;
 };
 
 // Identical kernels differ by a systematic fraction of a percent: their code and their buffers lie

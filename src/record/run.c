@@ -14,6 +14,8 @@
 static const char *const state_names[] = {
     [RUN_ACTIVE] = "active", [RUN_DONE] = "done", [RUN_INTERRUPTED] = "interrupted"};
 
+const char *const run_objective_names[OBJECTIVE_COUNT + 1] = {"time", "energy", "edp", NULL};
+
 const char *run_state_name(enum run_state s) {
     return state_names[s];
 }
@@ -191,6 +193,14 @@ json_t *run_to_json(const struct run *r) {
         json_object_set_new(json, "start", candidate_to_json(&r->start));
     if (r->memory)
         json_object_set_new(json, "memory", json_value(r->memory));
+    if (r->objective != OBJECTIVE_TIME) {
+        json_object_set_new(json, "objective", json_string(run_objective_names[r->objective]));
+        json_object_set_new(json, "fastest", json_integer(r->fastest));
+    }
+    if (r->prolonged)
+        json_object_set_new(json, "prolonged", json_optional_text(r->prolonged));
+    if (r->no_energy)
+        json_object_set_new(json, "no_energy", json_true());
     json_object_set_new(json, "null_kernel", json_optional_text(r->null_kernel));
     json_object_set_new(json, "speedup_unknown", json_optional_text(r->speedup_unknown));
     json_object_update(json, rest);
@@ -241,6 +251,24 @@ static int batch_from_json(struct json_reader *reader, const json_t *json) {
     return batch;
 }
 
+// Runs of which nothing else is said are for time.
+static void objective_from_json(struct json_reader *reader, struct arena *a, const json_t *json,
+                                struct run *r) {
+    const char *name = json_read_optional_string(reader, a, json, "objective");
+    r->no_energy = json_is_true(json_object_get(json, "no_energy"));
+    r->fastest = r->champion;
+    if (!name)
+        return;
+    while (r->objective < OBJECTIVE_COUNT && strcmp(name, run_objective_names[r->objective]) != 0)
+        r->objective++;
+    if (r->objective == OBJECTIVE_COUNT) {
+        json_reader_fail(reader, "unknown objective '%s'", name);
+        r->objective = OBJECTIVE_TIME;
+    }
+    if (json_object_get(json, "fastest"))
+        r->fastest = (int)json_read_int(reader, json, "fastest");
+}
+
 bool run_from_json(struct arena *a, const json_t *json, struct run *r, struct error *err) {
     struct json_reader reader = {.where = "run"};
     json_read_schema(&reader, json, "hone.run/1");
@@ -269,6 +297,8 @@ bool run_from_json(struct arena *a, const json_t *json, struct run *r, struct er
     r->n_nodes = (int)json_read_int(&reader, json, "nodes");
     r->champion = (int)json_read_int(&reader, json, "champion");
     r->elapsed_s = json_read_number(&reader, json, "elapsed_s");
+    objective_from_json(&reader, a, json, r);
+    r->prolonged = json_read_optional_string(&reader, a, json, "prolonged");
     if (reader.failed)
         return json_reader_done(&reader, err);
     if (json_object_get(json, "null_kernel"))

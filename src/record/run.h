@@ -58,6 +58,11 @@ struct run_llm {
     int since;             // its failures count from this node on: it was named anew there
 };
 
+// What makes a champion of nodes that work. Energy: the least of those that are not significantly
+// slower than the fastest. EDP: the least product of energy and time.
+enum run_objective { OBJECTIVE_TIME, OBJECTIVE_ENERGY, OBJECTIVE_EDP, OBJECTIVE_COUNT };
+extern const char *const run_objective_names[OBJECTIVE_COUNT + 1];  // the last is NULL
+
 struct run {
     int64_t id;
     enum run_state state;
@@ -70,6 +75,8 @@ struct run {
     const char *feedback;  // what the proposer hears of a profile: "findings", "raw", "none"
     int race;  // so many are raced at once before the best are judged; 0: each is judged
     double max_seconds;
+    enum run_objective objective;
+    bool no_energy;                     // a GPU: the champion's energy is not measured
     double until;                       // stop at this fraction of reach
     const char *bound;                  // JSON of model/bound
     const char *started_at, *ended_at;  // ended_at NULL while active
@@ -78,6 +85,7 @@ struct run {
     const char *version;      // of hone
     int n_nodes;
     int champion;  // node, or -1
+    int fastest;   // the node that was fastest when that was chosen; the champion by OBJECTIVE_TIME
     // Where the search begins, when somebody gave the source; else the default kernel.
     struct candidate start;
     // What speed-ups are stated against: `plain`; where there is none, the start. No source:
@@ -89,7 +97,8 @@ struct run {
     // Why the speed-up over the baseline is not known: that could not be timed, or is wrong. The
     // champion was then confirmed and timed alone. NULL: it is known.
     const char *speedup_unknown;
-    double elapsed_s;  // time spent so far, over all resumptions
+    double elapsed_s;       // time spent so far, over all resumptions
+    const char *prolonged;  // what took it beyond max_seconds, and how long; NULL: it was not
     struct run_llm llm;
     // What it took from memory (JSON of record/advice.h); NULL: memory was off.
     const char *memory;

@@ -204,6 +204,8 @@ static void put_checks(struct str *out, const struct run *r) {
         fact(out, "measured", r->confirm.method);
     if (r->confirm.clocks)
         fact(out, "clocks", r->confirm.clocks);
+    if (r->confirm.energy.present)
+        fact(out, "energy", energy_text(&a, &r->confirm.energy));
     str_puts(out, "</tbody></table>\n");
     arena_reset(&a);
 }
@@ -305,7 +307,12 @@ static void put_effort(struct str *out, const struct run_view *v) {
          arena_printf(&a, "%d candidates; %d more lost a race", report_n_evaluated(v),
                       report_n_screened(v)));
     fact(out, "time", arena_printf(&a, "%.0f s of %.0f", r->elapsed_s, r->max_seconds));
+    if (r->prolonged)
+        fact(out, "prolonged by", r->prolonged);
     fact(out, "stopped", report_stop_text(r->stop_reason));
+    const char *objective = report_objective(&a, r);
+    if (objective)
+        fact(out, "objective", objective);
     fact(
         out, "policy, proposer",
         arena_printf(&a, "%s, %s, seed %llu", r->policy, r->proposer, (unsigned long long)r->seed));

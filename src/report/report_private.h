@@ -35,6 +35,10 @@ const char *report_bound_line(struct arena *a, const struct run *r);
 // "88% of reach, 71% of the speed of light" of a time; "" when neither is known.
 const char *report_fractions(struct arena *a, const struct run *r, double seconds);
 
+// "the least energy of those not slower than node 3, the fastest"; NULL: by time, and nothing is
+// said.
+const char *report_objective(struct arena *a, const struct run *r);
+
 // Has the run a champion that was confirmed? The node itself, or NULL.
 bool report_is_confirmed(const struct run *r);
 const struct search_node *report_champion(const struct run_view *v);

@@ -25,6 +25,13 @@ static void say_champion(struct str *out, const struct run_view *v, const struct
     str_printf(out, "          %s%sconfirmed on fresh data, %d %s\n", fractions,
                *fractions ? "; " : "", m->n_pairs,
                v->run.speedup_unknown ? "pairs with itself" : "pairs");
+    const char *objective = report_objective(&a, &v->run);
+    if (objective)
+        str_printf(out, "objective %s\n", objective);
+    if (m->energy.present) {
+        str_puts(out, "energy    ");
+        report_wrap(out, energy_text(&a, &m->energy), 10, 10);
+    }
     arena_reset(&a);
     if (n->candidate.kernel)
         report_indented(out, n->candidate.kernel, 10);
@@ -40,7 +47,11 @@ static void say_stop(struct str *out, const struct run_view *v) {
                n == 1 ? "" : "s");
     if (n_screened > 0)
         str_printf(&text, "%d more screened, ", n_screened);
-    str_printf(&text, "%.0f s)", v->run.elapsed_s);
+    if (v->run.prolonged)
+        str_printf(&text, "%.1f s, prolonged beyond the %.3g s given: %s)", v->run.elapsed_s,
+                   v->run.max_seconds, v->run.prolonged);
+    else
+        str_printf(&text, "%.0f s)", v->run.elapsed_s);
     str_puts(out, "stopped   ");
     report_wrap(out, str_text(&text), 10, 10);
     str_reset(&text);
@@ -84,9 +95,12 @@ json_t *report_champion_json(const struct run_view *v) {
         json_pack("{s:o, s:o, s:o, s:o}", "rms", json_optional_real(e->rms), "max",
                   json_optional_real(e->max), "limit_rms", json_optional_real(e->limit_rms),
                   "limit_max", json_optional_real(e->limit_max));
-    return json_pack("{s:i, s:o, s:f, s:o}", "node", n->number, "kernel",
-                     json_optional_text(n->candidate.kernel), "time_s", v->run.confirm.median_s,
-                     "error", error);
+    json_t *json = json_pack("{s:i, s:o, s:f, s:o}", "node", n->number, "kernel",
+                             json_optional_text(n->candidate.kernel), "time_s",
+                             v->run.confirm.median_s, "error", error);
+    if (v->run.confirm.energy.present)
+        json_object_set_new(json, "energy", energy_to_json(&v->run.confirm.energy));
+    return json;
 }
 
 bool report_has_baseline(const struct run *r) {
@@ -136,6 +150,7 @@ json_t *report_result_json(const struct run_view *v) {
         "speedup", report_speedup_json(r), "reach", report_reach_json(r), "bound",
         report_bound_json(r), "champion", report_champion_json(v), "evals", report_n_evaluated(v),
         "elapsed_s", r->elapsed_s, "llm", llm_json(v));
+    json_object_set_new(json, "objective", json_string(run_objective_names[r->objective]));
     json_object_set_new(json, "screened", json_integer(report_n_screened(v)));
     json_object_set_new(json, "speedup_unknown", json_optional_text(r->speedup_unknown));
     return json;

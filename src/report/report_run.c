@@ -69,8 +69,14 @@ static void say_result(struct str *out, const struct run_view *v, const struct s
     str_puts(out, "\nMeasured:");
     report_wrap(out, m->method ? m->method : "", 9, 2);
     if (m->clocks) {
-        str_puts(out, "Clocks: ");
-        report_wrap(out, m->clocks, 8, 2);
+        str_puts(out, "Clocks:");
+        report_wrap(out, m->clocks, 7, 2);
+    }
+    if (m->energy.present) {
+        struct arena scratch = {0};
+        str_puts(out, "Energy:");
+        report_wrap(out, energy_text(&scratch, &m->energy), 7, 2);
+        arena_reset(&scratch);
     }
 }
 
@@ -152,8 +158,17 @@ static void say_effort(struct str *out, const struct run_view *v) {
         str_printf(out, "\n  screened           %d more: lost a race, timed roughly, not verified",
                    report_n_screened(v));
     str_printf(out, "\n  time               %.0f s of %.0f\n", r->elapsed_s, r->max_seconds);
+    if (r->prolonged) {
+        str_puts(out, "  prolonged by       ");
+        report_wrap(out, r->prolonged, 21, 21);
+    }
     str_puts(out, "  stopped            ");
     report_wrap(out, report_stop_text(r->stop_reason), 21, 21);
+    struct arena a = {0};
+    const char *objective = report_objective(&a, r);
+    if (objective)
+        str_printf(out, "  objective          %s\n", objective);
+    arena_reset(&a);
     str_printf(out, "  policy, proposer   %s, %s, seed %llu\n", r->policy, r->proposer,
                (unsigned long long)r->seed);
     if (r->llm.spec)

@@ -104,6 +104,19 @@ const char *report_fractions(struct arena *a, const struct run *r, double second
                         100 * light);
 }
 
+const char *report_objective(struct arena *a, const struct run *r) {
+    if (r->objective == OBJECTIVE_TIME)
+        return NULL;
+    if (r->champion == r->fastest)
+        return arena_printf(a, "%s: the fastest, nothing better was resolved",
+                            run_objective_names[r->objective]);
+    return r->objective == OBJECTIVE_ENERGY
+               ? arena_printf(a, "energy: less than node %d, the fastest, and not slower",
+                              r->fastest)
+               : arena_printf(a, "edp: less energy times time than node %d, the fastest",
+                              r->fastest);
+}
+
 json_t *report_bound_json(const struct run *r) {
     struct bound b;
     return read_bound(r, &b) ? bound_to_json(&b) : json_null();

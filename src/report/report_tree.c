@@ -189,6 +189,12 @@ static void say_measurement(struct str *out, const struct measurement *m) {
         str_puts(out, "clocks    ");
         report_wrap(out, m->clocks, 10, 10);
     }
+    if (m->energy.present) {
+        struct arena a = {0};
+        str_puts(out, "energy    ");
+        report_wrap(out, energy_text(&a, &m->energy), 10, 10);
+        arena_reset(&a);
+    }
 }
 
 static void say_error(struct str *out, const struct error_stats *e) {

@@ -23,7 +23,8 @@ static const struct search_node *looks_faster(const struct run_view *v,
         bool is_faster = n != champion && isfinite(report_time(n)) &&
                          n->verdict.kind == VERDICT_OK && n->time_s < champion->time_s &&
                          n->measurement.speedup > 1;
-        if (is_faster && (!best || n->time_s < best->time_s))
+        bool is_known = v->run.objective != OBJECTIVE_TIME && i == v->run.fastest;
+        if (is_faster && !is_known && (!best || n->time_s < best->time_s))
             best = n;
     }
     return best;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "record/run.h"
 #include "search/finale.h"
@@ -67,7 +68,8 @@ static bool judge_champion(struct loop *l, const struct search_node *n,
     struct eval_job job = {.candidate = &n->candidate,
                            .baseline = baseline,
                            .depth = EVAL_CONFIRM,
-                           .seconds = finale_timing_s(l->run->max_seconds)};
+                           .seconds = finale_timing_s(l->run->max_seconds),
+                           .energy_s = loop_energy_s(l)};
     return loop_judge(l, &job, result, err) || error_wrap(err, "confirm node %d", n->number);
 }
 
@@ -104,7 +106,7 @@ static bool judge_alone(struct loop *l, const struct search_node *n, struct eval
 bool loop_confirm(struct loop *l, bool *settled, struct error *err) {
     struct run *run = l->run;
     int best = progress_champion(l->nodes, l->n_nodes);
-    *settled = best < 0 || (run->champion == best && run->confirm.present);
+    *settled = best < 0 || (run->champion >= 0 && run->fastest == best && run->confirm.present);
     if (*settled && best >= 0)
         return true;  // resumed after the confirmation
     run->champion = -1;
@@ -112,9 +114,15 @@ bool loop_confirm(struct loop *l, bool *settled, struct error *err) {
     run->speedup_unknown = NULL;
     if (best < 0)
         return true;
+    int64_t start_ns = clock_now_ns();
     if (!play_off(l, err))
         return false;
+    l->took.play_off_s = loop_since(start_ns);
     best = progress_champion(l->nodes, l->n_nodes);
+    if (!loop_choose_by_energy(l, &best, err))
+        return false;
+    l->took.choice_s = loop_since(start_ns) - l->took.play_off_s;
+    start_ns = clock_now_ns();
     struct search_node *n = &l->nodes[best];
     loop_tell(l, EVENT_CONFIRMING, n);
     give_up_baseline(l);
@@ -125,6 +133,8 @@ bool loop_confirm(struct loop *l, bool *settled, struct error *err) {
     is_alone |= result.verdict.kind == VERDICT_INFRA;
     if (is_alone && !judge_alone(l, n, &result, err))
         return false;
+    l->took.confirm_s = loop_since(start_ns);
+    l->took.energy_s = result.phase_s[PHASE_ENERGY];
     *settled = result.verdict.kind == VERDICT_OK && result.measurement.present;
     if (!*settled)
         return disqualify(l, n, &result.verdict, err);

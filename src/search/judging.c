@@ -14,6 +14,7 @@
 static const char *const depth_names[] = {[EVAL_VERIFY] = "verify",
                                           [EVAL_SCREEN] = "screen",
                                           [EVAL_RANK] = "rank",
+                                          [EVAL_ENERGY] = "energy",
                                           [EVAL_CONFIRM] = "confirm"};
 
 static const char BOUND[] = "bound", END[] = "end";
@@ -128,7 +129,8 @@ bool judging_forget_pending(struct store *store, int64_t run, const struct searc
 static bool is_of_finale(const struct judgement *j, const char *root) {
     bool is_game = strcmp(j->depth, depth_names[EVAL_RANK]) == 0 && j->baseline &&
                    strcmp(j->baseline, root) != 0;
-    return is_game || strcmp(j->depth, depth_names[EVAL_CONFIRM]) == 0;
+    return is_game || strcmp(j->depth, depth_names[EVAL_ENERGY]) == 0 ||
+           strcmp(j->depth, depth_names[EVAL_CONFIRM]) == 0;
 }
 
 bool judging_recall(struct arena *a, struct judge_recorder *r, const struct candidate *root,

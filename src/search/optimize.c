@@ -33,6 +33,10 @@ enum { REMEASURE_MAX = 3 };
 // Evaluations that a run makes, whatever its time, while nothing passes.
 enum { PROLONGED_EVALS = 4 };
 
+double loop_since(int64_t start_ns) {
+    return (double)(clock_now_ns() - start_ns) / 1e9;
+}
+
 void loop_update_elapsed(struct loop *l) {
     l->run->elapsed_s = l->elapsed_before_s + (double)(clock_now_ns() - l->started_ns) / 1e9;
 }
@@ -387,7 +391,7 @@ static const char *stop_reason(struct loop *l) {
         return "reach";
     if (run->max_evals > 0 && progress_evals(l->nodes, l->n_nodes) >= run->max_evals)
         return "evals";
-    if (finale_is_near(run->elapsed_s, run->max_seconds, l->first_eval_s)) {
+    if (finale_is_near(run->elapsed_s, run->max_seconds, l->first_eval_s, loop_energy_kept_s(l))) {
         say_prolonged(l);
         if (!is_prolonged(l))
             return "seconds";
@@ -428,6 +432,7 @@ static bool finish(struct loop *l, bool ok, struct error *err) {
     struct run *run = l->run;
     loop_update_elapsed(l);
     run->state = ok ? RUN_DONE : RUN_INTERRUPTED;
+    run->prolonged = ok ? finale_prolonged(l->a, run->elapsed_s, run->max_seconds, &l->took) : NULL;
     run->ended_at = clock_timestamp(l->a);
     if (!ok)
         run->stop_reason =

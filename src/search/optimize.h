@@ -43,6 +43,7 @@ struct judging {
 struct optimize_job {
     struct search_context context;  // what of it holds for the whole run
     struct judging judge;
+    bool has_energy;  // the judge can measure it: a GPU
     struct store *store;
     // Called when the champion is faster than reach, which says that the ceilings are too low, or
     // the first time that it is as fast as the run wants, since they may be of a slow moment:

@@ -24,6 +24,7 @@
 enum { SURVIVORS = 2 };
 // A race may take half of the time that is left, within these.
 static const double least_s = 2, most_s = 60;
+static const double shortest_s = 1;
 
 bool loop_races(const struct loop *l) {
     return l->run->race > 0 && l->job->judge.race;
@@ -63,6 +64,13 @@ static int survivors(const struct loop *l) {
     int most = finale_survivors(left_s, verdict_s(l), at_once > SURVIVORS ? at_once : SURVIVORS);
     int left = run->max_evals - progress_evals(l->nodes, l->n_nodes) - is_first;
     return run->max_evals > 0 && left < most ? (left > 0 ? left : 0) : most;
+}
+
+// Half of the time that is left, but no more than the end of the run leaves.
+static double race_seconds(const struct loop *l) {
+    double left_s = l->run->max_seconds - l->run->elapsed_s;
+    double kept_s = finale_kept_s(l->run->max_seconds, verdict_s(l), loop_energy_kept_s(l));
+    return fmin(fmin(most_s, fmax(least_s, left_s / 2)), fmax(shortest_s, left_s - kept_s));
 }
 
 static bool put_nodes(struct loop *l, struct search_node *const *nodes, int n, struct error *err) {
@@ -117,13 +125,12 @@ bool loop_race(struct loop *l, struct error *err) {
     if (interrupt_seen())
         return error_set(err, ERROR_INTERRUPTED, "interrupted");
     loop_update_elapsed(l);
-    double left_s = l->run->max_seconds - l->run->elapsed_s;
     struct screening *screenings = arena_array(l->a, struct screening, n);
     struct race_job job = {.candidates = candidates,
                            .n_candidates = n,
                            .incumbent = &against->candidate,
                            .n_survivors = survivors(l),
-                           .seconds = fmin(most_s, fmax(least_s, left_s / 2))};
+                           .seconds = race_seconds(l)};
     loop_tell_words(l, EVENT_RACING,
                     arena_printf(&l->scratch, "%d kernels against %lld.%d", n,
                                  (long long)l->run->id, against->number));

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "search/decide.h"
+#include "search/finale.h"
 #include "search/optimize.h"
 
 struct search_node;
@@ -22,6 +23,7 @@ struct loop {
     double first_eval_s;         // how long the first evaluation of this process took
     const char *baseline_fault;  // what is wrong with the baseline; NULL: nothing that is known
     bool was_prolonged;          // beyond its time, and that was said
+    struct finale_times took;    // by the end of the run
 };
 
 void loop_update_elapsed(struct loop *l);
@@ -54,6 +56,16 @@ bool loop_races(const struct loop *l);
 bool loop_race_opening(struct loop *l, struct error *err);
 // Race those that wait to be judged and have not been raced; those that lose are screened.
 bool loop_race(struct loop *l, struct error *err);
+
+// finale_energy.c: seconds for the energy of the confirmed champion; 0: it is not measured.
+double loop_energy_s(const struct loop *l);
+// And with what a choice by energy takes at least.
+double loop_energy_kept_s(const struct loop *l);
+// Where the run's objective is energy: who is champion in place of the fastest, *best.
+bool loop_choose_by_energy(struct loop *l, int *best, struct error *err);
+
+// Seconds since a moment of this process (clock_now_ns).
+double loop_since(int64_t start_ns);
 
 // confirm.c: the end of a run.
 bool loop_confirm(struct loop *l, bool *settled, struct error *err);

@@ -67,7 +67,8 @@ cat >hone <<'END_SCRIPT'
 #!/bin/sh
 case $1 in
 devices) exec "$REAL" "$@" ;;
-optimize) printf 'champion  1.3: 3.97 us, 1.2x\n  83%% of reach; more\n' ;;
+optimize) printf '    1.0* ok 4.96 us 66%% - the default kernel\n    1.3* ok 3.97 us 83%% 1.25x vec\n'
+    printf 'champion  1.3: 3.97 us, 1.2x\n  83%% of reach; more\n' ;;
 esac
 END_SCRIPT
 chmod +x hone
@@ -78,16 +79,16 @@ expect 0 14 grep -c '| Fake 9000 | 999.1, CUDA 13.0 | named |' repo/docs/results
 # A set of problems is measured in parts: what has a row is not measured again.
 cp "$ROOT/bench/gpu_memory.sh" "$ROOT/bench/memory_set.sh" repo/bench
 part() {
-    env REAL="$HONE" HONE_COMMIT=named PEERS= "$@" sh repo/bench/gpu_memory.sh "$TMP/hone" relu softmax.bf16
+    env REAL="$HONE" HONE_COMMIT=named PEERS= "$@" sh repo/bench/gpu_memory.sh "$TMP/hone" softmax.bf16 relu
 }
 expect_match 0 '^gpu_memory.sh: 3 of 3 are left for another call$' part FOR_S=0
-expect_match 0 '\| softmax bf16 \| `hone optimize --target cuda --seconds 15` \| 3.97 us, 83% of reach \|$' part
+expect_match 0 '\| softmax bf16 \| `hone optimize --target cuda --seconds 15 --race 1` \| 3.97 us, 83% of reach, first kernel 80% \|$' part OPTIONS='--race 1'
 expect 0 '' part
 mkdir bin
-printf '#!/bin/sh\ncase $1 in -c) exit 0 ;; esac\necho "$2" >>"%s/asked"\necho relu.f32 eager 0.00794\n' "$TMP" >bin/python3
+printf '#!/bin/sh\ncat >>"%s/asked"\necho relu.f32 eager 0.00794\n' "$TMP" >bin/python3
 chmod +x bin/python3
-expect_match 0 '\| relu f32 \|.* 3.97 us, 83% of reach, 2.00x eager \|' part AGAIN=1 PEERS=eager PATH="$TMP/bin:$PATH"
-expect 0 'relu.f32,relu.bf16,softmax.bf16' cat asked
+expect_match 0 '\| relu f32 \|.* 3.97 us, 83% of reach, first kernel 80%, 2.00x eager \|' part AGAIN=1 PEERS=eager PATH="$TMP/bin:$PATH"
+expect 0 'softmax.bf16,relu.f32,relu.bf16' cat asked
 expect 0 6 grep -c '| Fake 9000 | 999.1, CUDA 13.0 | named |' repo/docs/results/h200-memory.md
 
 # The commit of a row, and a + behind it where the tree is another; rows of results do not count.

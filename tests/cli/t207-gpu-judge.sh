@@ -163,10 +163,15 @@ expect_match 1 '^slow.cu: suspect \(clock-disagrees\)$' "$HONE" eval affine.hone
 # Clocks: a slowdown spoils what is timed under it, and is never charged to the candidate; the power
 # cap is only noted. Without NVML, or the permission to ask, the run goes on and says so.
 time_it() {
-    "$HONE" eval affine.hone right.cu --target cuda --baseline right.cu --seconds 0.2
+    "$HONE" eval affine.hone right.cu --target cuda --baseline right.cu --seconds 0.2 --energy 1
 }
 kernel right
 expect_match 0 '^  clocks    free$' time_it
+# So with energy, which has a line of its own: a card without the counter, one that stands still, one
+# that counts.
+energy='^  energy    '
+printf '%s\n' "$got" | grep -q "${energy}not measured (NVML does not tell the card's energy: not supported (code 3))\$" ||
+    fail "without a counter: $got"
 expect_clocks() { # FAULT STATUS PATTERN
     printf '%s\n' "$1" >cuda/fault
     expect_match "$2" "$3" time_it
@@ -177,7 +182,10 @@ expect_clocks heat 1 '^right.cu: infra \(throttled\)$'
 expect_clocks heat 1 'the card slowed itself down \(heat\) in ([0-9]+) of \1 pairs'
 expect_clocks heat 1 'or give it more power \(tried 3 times\)$'
 expect_clocks brake 1 'the card slowed itself down \(power brake\)'
+expect_clocks energy-stuck 0 "${energy}not measured \(the counter did not move for "
+expect_clocks energy 0 "${energy}[0-9.]+ .?J a call \([0-9.]+ .?J to .* 95% interval\), .* above the idle power of [0-9]+ W"
 expect_clocks nvml-init 0 '^  clocks    not watched: NVML does not start: no permission \(code 4\)$'
+printf '%s\n' "$got" | grep -q "${energy}not measured (NVML does not start: no permission (code 4))\$" || fail "without NVML: $got"
 expect_clocks nvml-card 0 '^  clocks    not watched: NVML does not know the card: not found'
 expect_clocks nvml-denied 0 '^  clocks    not watched: NVML does not tell why clocks are low: no permission'
 mkdir -p bare/lib64

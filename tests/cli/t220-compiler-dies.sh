@@ -1,6 +1,6 @@
 #!/bin/sh
 # A compiler for GPUs that is killed is nobody's fault: the source is compiled again. Whoever breaks
-# two of them has done it himself.
+# two of them has done it himself. One that never ends does not hold up a race.
 . "$(dirname "$0")/lib.sh"
 mkdir -p cuda/lib64
 ln -s "$(dirname "$HONE")"/fake/lib64/* cuda/lib64/
@@ -34,3 +34,8 @@ expect_match 1 '^right.cu: no-compile$' judge 2
 expect_match 1 'the compiler broke down on this source, or ran out of memory' judge 2
 [ "$(cat cuda/deaths)" = 0 ] || fail "the compiler was not killed twice"
 expect_match 0 '^right.cu: ok$' judge 0
+
+# Whatever is still compiled when a race is over is given up: this one would be waited for ten minutes.
+printf 'h' >cuda/deaths
+expect_match 0 '^champion  1\.' "$HONE" optimize affine.hone --target cuda --seconds 4 --evals 2 --race 4 --no-calibrate --no-energy
+[ "$(cat cuda/deaths)" = 0 ] || fail "no compile hung"

@@ -7,9 +7,13 @@
 expect_match 0 '^champion  1\.[0-9]+: .*x over plain \(.* interval\)$' \
     "$HONE" optimize affine.hone --target cuda --policy mcts --evals 3 --seconds 300 --race 1 --no-calibrate
 printf '%s\n' "$got" | grep -Eq '^ +(.*; )?confirmed on fresh data, [1-9][0-9]* pairs$' || fail "not confirmed: $got"
+printf '%s\n' "$got" | grep -q '^energy    not measured (NVML does not tell the card.s energy: not supported' ||
+    fail "nothing about energy: $got"
 printf '%s\n' "$got" | grep -q '^target    cuda.*Fake 9000' || fail "another target: $got"
 printf '%s\n' "$got" | grep -q '(3 evaluations, ' || fail "not three evaluations: $got"
 
+expect_match 0 '^Energy: not measured \(NVML' "$HONE" report 1
+"$HONE" report 1 --html page.html && grep -q '<th scope="row">energy</th><td>not measured' page.html || fail 'a page without energy'
 valid show "$HONE" show 1 --json
 [ "$(grep -c '"state": "evaluated"' json)" = 3 ] || fail "not three nodes: $(cat json)"
 # What was found out about the root is why its child was proposed; it has findings of its own.
@@ -32,6 +36,8 @@ case $first in
 esac
 
 # A race: candidates are compiled by several compilers and timed as they come; what comes through is judged.
-expect_match 0 '^champion  2\.' "$HONE" optimize affine.hone --target cuda --evals 2 --seconds 300 --race 4 --no-calibrate
+expect_match 0 '^champion  2\.' "$HONE" optimize affine.hone --target cuda --evals 2 --seconds 300 --race 4 --objective edp --no-calibrate
+printf '%s\n' "$got" | grep -Eq '^objective edp: ' || fail "no objective: $got"
 printf '%s\n' "$got" | grep -Eq '^ +4 raced against 2\.0' || fail "no race: $got"
 expect_match 0 '^the same tree, champion node [0-9]+$' env CUDA_HOME="$TMP/none" "$HONE" replay 2
+expect_match 2 "unknown objective 'speed'; there are time, energy, edp" "$HONE" optimize affine.hone --target cuda --objective speed

@@ -73,7 +73,7 @@ grep -q "not judged yet" questions/run1-node004-0-plan.md &&
 run "$HONE" optimize --resume 1 --evals 4
 [ "$status" = 0 ] || fail "did not end: $got"
 expect_match 0 '^the same tree' "$HONE" replay 1
-expect 2 "hone: optimize: a resumed run keeps its start, sizes, target, policy, proposer, seed, batch and race; only --evals, --seconds, --until and the model and its caps can be given anew" \
+expect 2 "hone: optimize: a resumed run keeps its start, baseline, sizes, target, policy, proposer, seed, batch, race and objective; only --evals, --seconds, --until and the model and its caps can be given anew" \
     "$HONE" optimize --resume 1 --batch 2
 
 # Two workers, one spool: nothing is lost, nothing done twice.

@@ -80,6 +80,26 @@ double table_time(const struct table *t, const struct candidate *c) {
     return t->flat ? 1e-3 : 1e-3 * (0.3 + (double)(h % 1000) / 1000);
 }
 
+double table_energy(const struct candidate *c) {
+    uint64_t h = hash_bytes(c->kernel, strlen(c->kernel), 4);
+    return 0.1 * (1 + 0.05 * (double)(h % 5));
+}
+
+static struct energy energy_of(const struct table *t, const struct candidate *c) {
+    double j = table_energy(c);
+    return (struct energy){.present = true,
+                           .why_not = t->why_no_energy,
+                           .call_j = j,
+                           .call_low_j = 0.99 * j,
+                           .call_high_j = 1.01 * j,
+                           .confidence = 0.95,
+                           .idle_w = 100,
+                           .call_s = 5e-4,
+                           .n_windows = 2,
+                           .window_s = 1,
+                           .method = "table"};
+}
+
 bool judge_table(void *ctx, struct arena *into, const struct eval_job *job, struct eval_result *r,
                  struct error *e) {
     struct table *t = ctx;
@@ -89,6 +109,9 @@ bool judge_table(void *ctx, struct arena *into, const struct eval_job *job, stru
     bool is_root = strcmp(job->candidate->label, "default") == 0;
     double doubt = t->doubt > 0 ? t->doubt : 0.01;
     t->n_screened += job->depth == EVAL_SCREEN;
+    t->n_energy += job->depth == EVAL_ENERGY;
+    if (job->depth == EVAL_CONFIRM)
+        t->confirm_energy_s = job->energy_s;
     if (job->depth == EVAL_RANK && job->baseline && strcmp(job->baseline->label, "default") == 0) {
         t->n_ranked++;
         t->ranking_s = job->seconds;
@@ -140,6 +163,10 @@ bool judge_table(void *ctx, struct arena *into, const struct eval_job *job, stru
                                  .confidence = 0.99,
                                  .method = "table"};
         profile_set(&r->profile, METRIC_THREADS, 2);
+        if (job->energy_s > 0)
+            r->measurement.energy = energy_of(t, job->candidate);
+        if (job->depth == EVAL_ENERGY)
+            r->measurement.baseline_energy = energy_of(t, job->baseline);
     }
     maybe_die(t);
     return true;
@@ -239,6 +266,7 @@ bool go(const struct setting *s, struct table *t, struct run *run) {
     cr_assert(store_open(&store, s->db, true, &err), "%s", err.text);
     if (!store_get_run(store, &a, 1, run, &ignored)) {
         *run = new_run(s);
+        run->objective = t->objective;
         cr_assert(store_add_run(store, run, &err), "%s", err.text);
     }
     struct optimize_job job = {
@@ -249,6 +277,7 @@ bool go(const struct setting *s, struct table *t, struct run *run) {
                     .proposer = s->proposer,
                     .advice = advised},
         .judge = {.judge = judge_table, .ctx = t, .race = race_table},
+        .has_energy = t->has_energy,
         .store = store,
         .first = t->first,
         .remeasure = remeasure,

@@ -53,6 +53,11 @@ struct table {
     int untimed;  // so many of a race have no turn
     char incumbent[32];
     const struct candidate *first;  // of a replay
+    enum run_objective objective;   // of a new run
+    bool has_energy;                // it can be measured,
+    const char *why_no_energy;      // but this is why it was not; NULL: it was
+    int n_energy;                   // comparisons of energy
+    double confirm_energy_s;        // asked for with the confirmation
 };
 
 extern const struct table plain_table;
@@ -77,6 +82,9 @@ void maybe_die(struct table *t);
 
 // Seconds of a block.
 double table_time(const struct table *t, const struct candidate *c);
+
+// Joules of a call of a block.
+double table_energy(const struct candidate *c);
 
 // Parts of a job.
 bool judge_table(void *ctx, struct arena *into, const struct eval_job *job, struct eval_result *r,

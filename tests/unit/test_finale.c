@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 
+#include "base/arena.h"
 #include "record/run.h"
 #include "search/finale.h"
 
@@ -39,11 +40,13 @@ Test(finale, keeps_time_for_the_confirmation) {
     cr_expect_eq(finale_timing_s(1), 0.5);
     cr_expect_eq(finale_ranking_s(600), 2);
     cr_expect_eq(finale_ranking_s(50), 1);
-    // A first evaluation of 10 s: a run of 60 stops at 48.8, one of 12 at 6.
-    cr_expect(!finale_is_near(48, 60, 10));
-    cr_expect(finale_is_near(49, 60, 10));
-    cr_expect(!finale_is_near(5.9, 12, 10));
-    cr_expect(finale_is_near(6, 12, 10));
+    // A first evaluation of 10 s: a run of 60 stops at 37.6, with energy at 33.6; one of 12 at 6.
+    cr_expect(!finale_is_near(37, 60, 10, 0));
+    cr_expect(finale_is_near(38, 60, 10, 0));
+    cr_expect(!finale_is_near(33, 60, 10, 4));
+    cr_expect(finale_is_near(34, 60, 10, 4));
+    cr_expect(!finale_is_near(5.9, 12, 10, 0));
+    cr_expect(finale_is_near(6, 12, 10, 0));
 }
 
 Test(finale, a_race_has_as_many_verdicts_as_there_is_time_for) {
@@ -52,4 +55,15 @@ Test(finale, a_race_has_as_many_verdicts_as_there_is_time_for) {
     cr_expect_eq(finale_survivors(2, 9, 2), 1, "something must come of a race");
     cr_expect_eq(finale_survivors(-5, 9, 2), 1);
     cr_expect_eq(finale_survivors(1, 0, 2), 2);
+}
+
+Test(finale, says_what_took_a_run_beyond_its_time) {
+    struct arena a = {0};
+    struct finale_times t = {.play_off_s = 0.8, .confirm_s = 3.5, .energy_s = 2.2};
+    cr_expect_null(finale_prolonged(&a, 8.6, 8, &t), "hardly");
+    cr_expect_str_eq(finale_prolonged(&a, 11.5, 8, &t),
+                     "play-off 0.8 s, confirmation 1.3 s, energy of the champion 2.2 s");
+    cr_expect_str_eq(finale_prolonged(&a, 14, 8, &(struct finale_times){.confirm_s = 1}),
+                     "what was under way 5.0 s, confirmation 1.0 s");
+    arena_reset(&a);
 }

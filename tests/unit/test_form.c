@@ -149,10 +149,10 @@ static const char *resolve(struct arena *a, const char *problem, const char *sta
     "note no emitter takes '" word                                   \
     "' yet: a stage has values, a type they are kept as, a family, " \
     "an emitter and knobs"
-#define NO_FAMILY(name)                                                \
-    "note no emitter computes " name                                   \
-    " yet: there are map, rowwise, reduce, gemm, ragged, conv, pool, " \
-    "scan, scatter, attention, maxsim and nest"
+#define NO_FAMILY(name)                                                 \
+    "note no emitter computes " name                                    \
+    " yet: there are map, rowwise, reduce, gemm, qgemm, ragged, conv, " \
+    "pool, scan, scatter, attention, maxsim and nest"
 
 struct one_case {
     const char *problem, *stages, *message;

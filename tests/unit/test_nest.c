@@ -2,12 +2,14 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "family/family.h"
 #include "family/plain.h"
 #include "family/program.h"
 #include "loop/passes.h"
+#include "loop/print_cuda.h"
 #include "lowering.h"
 #include "random_any.h"
 
@@ -89,17 +91,18 @@ Test(nest, leaves_sums_of_every_type_to_reduce) {
         }
 }
 
-// Of a warp that shares a line: ties, NaN, lines shorter than a warp, lanes that have nothing left.
+// Of a warp that shares a line: ties, NaN, lines shorter than a warp, lanes that have nothing left,
+// lines that several reads at a time go through, and one that shared memory does not hold.
 Test(nest, a_warp_finds_the_best_as_a_thread_does) {
     static const char *const values[] = {
         "argmax(floor(3 * x), axis=1)",  "argmin(floor(3 * x), axis=1)",
         "argmax(sqrt(x - 0.8), axis=1)", "argmin(sqrt(x - 0.1), axis=1)",
         "argmax(log(0 * x), axis=1)",    "argmax(x, axis=0)",
         "2 * argmax(x, axis=1)",         "topk(floor(9 * x), 5)",
-        "topk(sqrt(x - 0.5), 7)"};
-    static const int lengths[] = {7, 32, 77, 200};
+        "topk(sqrt(x - 0.5), 7)",        "topk(x, 7)"};
+    static const int lengths[] = {7, 32, 77, 600, 26000};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        for (int n = 0; n < 4; n++) {
+        for (int n = 0; n < (values[i][0] == 't' ? 5 : 4); n++) {
             struct arena a = {0};
             struct target t;
             struct kernel k;
@@ -122,6 +125,39 @@ Test(nest, a_warp_finds_the_best_as_a_thread_does) {
             cr_assert_str_eq(s->family, "nest", "%s", text);
             cr_assert_eq(stage_number(s, "team", 0), is_long ? 32 : 1, "%s", text);
             stage_set(s, "team", 0, 32);
+            stage_set(s, "pieces", 0, 1);
+            const char *source = print_cuda(&a, program_lower(&a, p, &t, &k));
+            cr_assert_eq(strstr(source, "kept[") != NULL, is_order && n < 4, "%s", source);
+            expect_open(&e, &a, p, i);
+            check(&a, p, text, program_lower(&a, p, &t, &k), kernel_print(&a, &k), &e);
+            expect_close(&e);
+            arena_reset(&a);
+        }
+}
+
+// Of threads of a block that have a piece each of an axis across memory: ties, NaN, pieces that are
+// not equally long, blocks whose columns go beyond the last result.
+Test(nest, pieces_of_an_axis_find_the_best_as_one_thread_does) {
+    static const char *const values[] = {"argmax(floor(3 * x), axis=0)",
+                                         "argmin(sqrt(x - 0.1), axis=0)",
+                                         "argmax(-1 - x, axis=0) + 1", "argmin(1 + x, axis=0)"};
+    static const int lengths[] = {9, 64, 530};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        for (int n = 0; n < 3; n++) {
+            struct arena a = {0};
+            struct target t;
+            struct kernel k;
+            struct expectation e;
+            target_of_arch("sm_90a", &t);
+            const char *text = arena_printf(
+                &a, "problem p\nin x : %s[%d, 37] ~ uniform(0, 1)\nout y : i64[37]\ny = %s\n",
+                i % 2 ? "bf16" : "f32", lengths[n], values[i]);
+            const struct problem *p = problem_from(&a, text);
+            lower_default(&a, p, &t, &k);
+            struct kernel_stage *s = k.stages[0];
+            cr_assert_eq(stage_number(s, "pieces", 0), n == 2 ? 8 : 1, "%s", text);
+            stage_set(s, "pieces", 0, 4);
+            stage_set(s, "block", 0, 128);
             expect_open(&e, &a, p, i);
             check(&a, p, text, program_lower(&a, p, &t, &k), kernel_print(&a, &k), &e);
             expect_close(&e);

@@ -1,6 +1,6 @@
 // split, by hone VERSION.
 // kernel for split on sm_90a
-// stage y : gemm as wgmma  tile 128x128  warpgroups 2  stages 3  group 8  split 1
+// stage y : gemm as wgmma  tile 128x128  warpgroups 2  stages 3  group 8  split 1  apart 0
 #include "dev.h"
 
 #ifndef M
@@ -213,12 +213,12 @@ HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restri
     HONE_DYNAMIC_OF(unsigned short, rhs_low_tile, 147456, 384 * 64);
     HONE_DYNAMIC_OF(long long, full, 196608, 3);
     HONE_DYNAMIC_OF(long long, empty, 196640, 3);
-    f32x2 sum[32];
-    f32x2 total[32];
     f32x2 cross[32];
     float least;
     float plain;
     float plain_part;
+    f32x2 sum[32];
+    f32x2 total[32];
     const int block = hone_block();
     const int thread = hone_thread();
     if (thread < 1) {

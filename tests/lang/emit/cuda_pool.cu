@@ -1,6 +1,6 @@
 // pool, by hone VERSION.
 // kernel for pool on sm_90a
-// stage y : pool  threads 128  lines 1  items 2
+// stage y : pool  threads 128  lines 1  items 2  stage none
 #include "dev.h"
 
 #ifndef B

@@ -1,7 +1,7 @@
 // rnn, by hone VERSION.
 // kernel for rnn on sm_90a
-// stage xw      : nest  block 128  items 1  split 1  team 1
-// stage y, last : nest  block 32  items 1  split 1  team 1
+// stage xw      : nest  block 128  items 1  split 1  team 1  pieces 1
+// stage y, last : nest  block 32  items 1  split 1  team 1  pieces 1
 #include "dev.h"
 
 #ifndef B
