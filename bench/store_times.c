@@ -1,8 +1,8 @@
 // store-times DIR: how long the store takes, next to what the disk takes: opening one of 100 000
 // evaluations with its list of runs, and one record (a node and its run in one transaction) against
 // a bare write and fsync of as many bytes in the same directory; and how long policies take to
-// decide in a tree of 100 000 nodes; and how much memory the process had at most until the store was
-// closed, and in all. For docs/results/search.md.
+// decide in a tree of 100 000 nodes; and how much memory the process had at most until the store
+// was closed, and in all. For docs/results/search.md.
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
