@@ -13,7 +13,7 @@
 //     period P                    samples: every 2^P cycles
 //     memory B                    counters: the program has B bytes on the card, no more
 //
-// A process of ours that stays (eval/play.c) writes a new `ask` for each candidate and calls
+// A process of ours that stays (play/play.c) writes a new `ask` for each candidate and calls
 // hone_inject_again(), then, when the launches have run, hone_inject_flush(): the profiler is
 // opened once, which is what takes most of the time. Counters and mode stay those of the first.
 //

@@ -26,7 +26,7 @@ enum {
 enum { HONE_STREAM_VALUE, HONE_STREAM_SCALE, HONE_STREAM_LOW, HONE_STREAM_PERMUTE };
 
 // What a set makes of the draws, and what an input promises of its last two axes.
-enum { HONE_AS_DRAWN, HONE_EQUAL, HONE_ALTERNATING, HONE_SPIKE };
+enum { HONE_AS_DRAWN, HONE_EQUAL, HONE_ALTERNATING, HONE_SPIKE, HONE_ENDS };
 enum { HONE_FULL, HONE_UPPER, HONE_LOWER, HONE_DIAGONAL, HONE_SYMMETRIC };
 
 // A distribution made ready for drawing: numbers in float, draws times a power of two.
@@ -39,6 +39,7 @@ struct hone_source {
     float step;       // draws are multiplied by this power of two: exact
     int32_t is_wide;  // each element times 2^-6 .. 2^6
     int32_t pattern, promise;
+    float stands_out;        // spike: so many times as large as the others, a power of two
     uint64_t rows, columns;  // of the last two axes; 1 where there are none
     uint32_t odds[32];       // of 2^32: bernoulli [0]; zipf: that it lies below octave i + 1
     uint32_t top;            // digits: the leading bit of a long number
@@ -139,6 +140,8 @@ HONE_DEVICE static inline double hone_placed(const struct hone_source *s, uint64
                      : i + 1 == n ? (uint64_t)1 << 31
                                   : hone_stratum(i - 1, n - 2, (uint64_t)1 << 31, word);
         t = (t + ((t * t) >> 31)) >> 1;
+        for (int power = 2; s->pattern == HONE_ENDS && power <= 16; power *= 2)
+            t = (t * t) >> 31;
         return (double)(((uint64_t)(uint32_t)s->hi * t) >> 31);
     }
     }
@@ -167,6 +170,14 @@ HONE_DEVICE static inline int hone_stands_out(const struct hone_source *s, uint6
     return index % s->columns == s->columns - 1 - word % others;
 }
 
+// Half of all places are the first or the last one.
+HONE_DEVICE static inline int hone_is_end(const struct hone_source *s, uint64_t index,
+                                          double *end) {
+    uint32_t word = hone_random(s->seed, s->input, HONE_STREAM_SCALE, ~index);
+    *end = word >> 31 ? s->hi - (s->kind == HONE_ZIPF) : s->lo;
+    return word >> 30 & 1;
+}
+
 // Who includes this may have it compiled once, rather than wherever it is called.
 #ifndef HONE_INPUT_FN
 #define HONE_INPUT_FN HONE_DEVICE static inline
@@ -180,6 +191,9 @@ HONE_INPUT_FN double hone_input(const struct hone_source *s, uint64_t index, int
     if (s->pattern == HONE_EQUAL)
         at = 0;
     uint32_t word = hone_random(s->seed, s->input, HONE_STREAM_VALUE, at);
+    double end;
+    if (s->pattern == HONE_ENDS && s->kind != HONE_OFFSETS && hone_is_end(s, at, &end))
+        return end;
     if (s->kind > HONE_CONSTANT)
         return hone_placed(s, at, word);
     if (s->kind == HONE_INTEGERS && s->step == 1.0f)
@@ -192,7 +206,7 @@ HONE_INPUT_FN double hone_input(const struct hone_source *s, uint64_t index, int
     if (s->pattern == HONE_ALTERNATING)
         v = (v < 0) == (int)(index & 1) ? v : -v;
     if (s->pattern == HONE_SPIKE && !hone_stands_out(s, index))
-        v *= 1.0f / 4096.0f;
+        v *= 1.0f / s->stands_out;
     if (!fine || s->kind > HONE_UNIFORM)
         return (double)v;
     // 24 more bits below those of a float.

@@ -15,13 +15,23 @@ JUDGE_FN struct oracle_partial oracle_plus(struct oracle_partial p, struct oracl
     return p;
 }
 
-// The variance of a sum of n terms: one chain of them, in any order.
+// Squares of the partial sums of n terms, in any order, as in ir/reading_fold.h: in one chain, or
+// in chains of ORACLE_CHAIN terms and one of their results.
+enum { ORACLE_CHAIN = 1 << 16 };
+JUDGE_FN double oracle_chain_squares(double n, double sum, double squares) {
+    double m = ceil(n / ORACLE_CHAIN), pairs = sum * sum - squares, joined = squares + pairs / m;
+    if (m <= 1)
+        return (n - 1) * (squares / 2 + pairs / 3);
+    return (n - m) * (squares / m / 2 + pairs / (m * m) / 3) +
+           (m - 1) * (joined / 2 + (sum * sum - joined) / 3);
+}
+
+// The variance of a sum of n terms.
 JUDGE_FN double oracle_vary(struct oracle_partial p, double n) {
     if (!(p.variance > 0) && oracle_sums_exactly(p.size, p.low))
         return p.variance;  // 0, or nothing is known
-    return p.variance +
-           (n - 1) * ((p.squares / 2 + (p.value * p.value - p.squares) / 3) * ORACLE_ROUND +
-                      ORACLE_QUANTUM);
+    return p.variance + oracle_chain_squares(n, p.value, p.squares) * ORACLE_ROUND +
+           (n - 1) * ORACLE_QUANTUM;
 }
 
 JUDGE_FN struct oracle_partial oracle_times(struct oracle_partial p, struct oracle_partial q) {

@@ -39,8 +39,10 @@ if [ "${1:-build}" = check ]; then
     need python3-torch /usr/lib/python3/dist-packages/torch/__init__.py
     # Opened at run time; the tests talk to a server of their own through it.
     need libcurl4 /usr/lib/*/libcurl.so.4 /usr/lib*/libcurl.so.4
-    # The fuzzers' runtime; clang only recommends it.
-    need libclang-rt-14-dev /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
+    # The fuzzers' runtime, which clang only recommends: of the version that clang is or will be
+    # (14 on Debian 12, 18 on Ubuntu 24.04).
+    version=$(apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9][0-9]*\)$/\1/p' | head -n 1)
+    need "libclang-rt-${version:-14}-dev" /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
 fi
 [ -n "$missing" ] || exit 0
 

@@ -135,15 +135,13 @@ cli() {
     for test in tests/cli/t*.sh; do
         wanted "$test" && tests+=("$test")
     done
-    # A judge wants two processors for itself: verdicts go by times and by who waits for whom. What
-    # mostly asks a model that is not there, or judges little, or by a card that is not there, or
-    # searches a table, can share them.
+    # What goes by times that are measured wants two processors for itself, and says so.
     [ "$mode" = fast ] || [ "$(nproc)" -ge 4 ] || jobs=1
-    local sharing='/t[01567]\|/t30\|/t408\|/t41[068]\|-gpu-\|-cuda'
+    printf '%s\n' "${tests[@]}" | xargs grep -l '^# alone$' >"$logs/alone.txt"
     # shellcheck disable=SC2016  # expanded by the inner shell
     {
-        printf '%s\n' "${tests[@]}" | grep "$sharing" | sort -r | xargs -P 2 -I{} bash -c 'one {} "$0"' "$logs"
-        printf '%s\n' "${tests[@]}" | grep -v "$sharing" | sort -r | xargs -r -P "$jobs" -I{} bash -c 'one {} "$0"' "$logs"
+        printf '%s\n' "${tests[@]}" | grep -vxFf "$logs/alone.txt" | sort -r | xargs -P 2 -I{} bash -c 'one {} "$0"' "$logs"
+        sort -r "$logs/alone.txt" | xargs -r -P "$jobs" -I{} bash -c 'one {} "$0"' "$logs"
     } >"$logs/cli.txt"
     grep -v '^ok$\|^left out$' "$logs/cli.txt"
     sort -rn "$logs/seconds.txt" >"$build/cli-seconds.txt"

@@ -12,9 +12,9 @@
 #include "base/str.h"
 #include "build/compile_cuda.h"
 #include "cmd/cmd.h"
-#include "eval/evaluate.h"
-#include "eval/play.h"
+#include "eval/eval_job.h"
 #include "mcp/mcp.h"
+#include "play/play.h"
 
 static bool run_help(int argc, char **argv, struct error *err);
 static const struct command cmd_help = {GROUP_PROGRAMS, &help_options, run_help};

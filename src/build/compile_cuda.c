@@ -158,7 +158,7 @@ static const char *with_sizes(struct arena *a, const struct cuda_source *s) {
     str_append(&text, s->text, (size_t)(behind - s->text));
     for (int i = 0; i < s->n_dims; i++)
         str_printf(&text, "#define %s %lld\n", s->dim_names[i], (long long)s->dim_sizes[i]);
-    str_printf(&text, "#line %d \"candidate.cu\"\n%s", line, behind);
+    str_printf(&text, "#line %d \"" CUDA_SOURCE_NAME "\"\n%s", line, behind);
     return str_take(a, &text);
 }
 

@@ -25,6 +25,9 @@ enum { CUBIN_MAX = 64 << 20 };
 // same.
 extern const char *const cuda_compile_flags[];
 
+// What a candidate's source is called in messages and in tables of lines.
+#define CUDA_SOURCE_NAME "candidate.cu"
+
 struct cuda_compiler {
     struct process process;
     int n_jobs;           // since it was started

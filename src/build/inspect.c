@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/process.h"
+#include "build/mca.h"
 #include "record/profile.h"
 
 struct instruction {
@@ -22,7 +23,9 @@ struct instruction {
     bool is_scalar, is_vector;
     bool is_fused, is_product, is_addition, is_stack, is_gather;
     uint8_t bytes;  // of the widest register among its operands
+    const char *line;
     uint8_t into;   // the vector register that it sums into, and one more; 0: none
+    uint8_t fresh;  // the same that it gives another value, whatever was in it
 };
 
 struct listing {
@@ -56,6 +59,11 @@ static void classify(const char *name, size_t len, struct instruction *out) {
     out->is_addition = out->is_vector && (starts_with(name, "add") || starts_with(name, "sub"));
 }
 
+static bool is_gather(const char *name) {
+    return starts_with(name, "vgather") || starts_with(name, "vpgather") ||
+           starts_with(name, "vscatter") || starts_with(name, "vpscatter");
+}
+
 // Registers and memory among the operands; the last one is where the result goes.
 static void read_operands(const char *name, size_t len, struct instruction *out) {
     const char *at = name + len, *end = at + strcspn(at, "\n#"), *last = NULL;
@@ -69,10 +77,12 @@ static void read_operands(const char *name, size_t len, struct instruction *out)
     }
     const char *stack = strstr(name, "(%rsp");
     out->is_stack = is_move && out->bytes && stack && stack < end;
-    out->is_gather = starts_with(name, "vgather") || starts_with(name, "vpgather") ||
-                     starts_with(name, "vscatter") || starts_with(name, "vpscatter");
-    if (out->is_fused && last)
-        out->into = (uint8_t)(strtol(last + 4, NULL, 10) + 1);
+    out->is_gather = is_gather(name);
+    uint8_t into = last ? (uint8_t)(strtol(last + 4, NULL, 10) + 1) : 0;
+    if (out->is_fused)
+        out->into = into;
+    else if (is_move || starts_with(name, "vbroadcast"))
+        out->fresh = into;
 }
 
 // "    1139:\tvaddps %zmm0,%zmm1,%zmm2", "    1150:\tjne    1139 <rows+0x9>"
@@ -82,6 +92,7 @@ static bool parse_line(const char *line, struct instruction *out) {
     if (end == line || end[0] != ':' || end[1] != '\t')
         return false;
     const char *name = end + 2;
+    out->line = line;
     size_t len = strcspn(name, " \t\n");
     if (*name == 'j') {
         const char *operand = name + len + strspn(name + len, " \t");
@@ -120,10 +131,19 @@ static int find_back(const struct listing *l, int from, uint64_t address) {
     return -1;
 }
 
+// Multiply-adds and arithmetic of the loops that have most of them.
+struct most {
+    double fused, arithmetic;
+};
+
 static void add_loop(const struct listing *l, int begin, int end, struct inspection *out,
-                     double *most) {
+                     struct most *most) {
     bool is_used[64] = {0};
-    double fused = 0, sums = 0;
+    double fused = 0, sums = 0, arithmetic = 0;
+    // What is loaded in every turn is no sum that goes on from one to the next.
+    for (int k = begin; k <= end; k++)
+        if (l->items[k].fresh && l->items[k].fresh < 64)
+            is_used[l->items[k].fresh] = true;
     for (int k = begin; k <= end; k++) {
         const struct instruction *i = &l->items[k];
         out->scalar += i->is_scalar;
@@ -134,21 +154,27 @@ static void add_loop(const struct listing *l, int begin, int end, struct inspect
         out->stack += i->is_stack;
         out->gathers += i->is_gather;
         fused += i->is_fused;
+        arithmetic += i->is_scalar || i->is_vector;
         if (i->into && i->into < 64 && !is_used[i->into]) {
             is_used[i->into] = true;
             sums++;
         }
     }
     out->fused += fused;
-    if (fused > *most) {
-        *most = fused;
+    if (fused > most->fused) {
+        most->fused = fused;
         out->sums = sums;
+    }
+    if (arithmetic > most->arithmetic) {
+        most->arithmetic = arithmetic;
+        out->loop = l->items[begin].line;
+        out->loop_len = (size_t)(l->items[end].line - out->loop);
     }
 }
 
 void inspect_text(const char *text, struct inspection *out) {
     struct listing l = {0};
-    double most = 0;
+    struct most most = {0};
     read_listing(text, &l);
     *out = (struct inspection){0};
     // Jumps come in order of their address: a loop is innermost when no other loop has
@@ -173,8 +199,9 @@ static const struct {
 } kept[] = {
 #define KEPT(field) \
     { #field, offsetof(struct inspection, field) }
-    KEPT(scalar),    KEPT(vector), KEPT(vector_bytes), KEPT(fused), KEPT(products),
-    KEPT(additions), KEPT(stack),  KEPT(gathers),      KEPT(sums),
+    KEPT(scalar),   KEPT(vector),    KEPT(vector_bytes), KEPT(fused),
+    KEPT(products), KEPT(additions), KEPT(stack),        KEPT(gathers),
+    KEPT(sums),     KEPT(cycles),    KEPT(unit_cycles),
 #undef KEPT
 };
 enum { N_KEPT = sizeof kept / sizeof kept[0] };
@@ -189,7 +216,7 @@ static bool read_kept(struct arena *a, const char *path, struct inspection *out)
     const char *text = file_exists(path) ? file_read(a, path, 4096, &len, &err) : NULL;
     json_t *json = text ? json_parse(text, len, &err) : NULL;
     struct json_reader r = {.where = "inspection"};
-    json_read_schema(&r, json, "hone.inspection/2");
+    json_read_schema(&r, json, "hone.inspection/3");
     for (int k = 0; k < N_KEPT; k++)
         *field_of(out, k) = json_read_number(&r, json, kept[k].name);
     json_decref(json);
@@ -198,7 +225,7 @@ static bool read_kept(struct arena *a, const char *path, struct inspection *out)
 
 static void keep(struct arena *a, const char *path, struct inspection *i) {
     struct error ignored = {0};
-    json_t *json = json_pack("{s:s}", "schema", "hone.inspection/2");
+    json_t *json = json_pack("{s:s}", "schema", "hone.inspection/3");
     for (int k = 0; k < N_KEPT; k++)
         json_object_set_new(json, kept[k].name, json_real(*field_of(i, k)));
     const char *text = json_print_pretty(a, json);
@@ -217,6 +244,8 @@ static bool disassemble(struct arena *a, const char *object, struct inspection *
     if (!process_run(a, &spec, &p, &err) || p.exit_status != 0)
         return false;
     inspect_text(p.out, out);
+    if (out->loop && !mca_examine(a, out->loop, out->loop_len, &out->cycles, &out->unit_cycles))
+        out->cycles = out->unit_cycles = 0;
     return true;
 }
 
@@ -239,6 +268,10 @@ void inspect(struct arena *a, const char *object, struct profile *profile) {
         profile_set(profile, METRIC_HOT_VECTOR_BYTES, i.vector_bytes / i.vector);
     if (i.fused > 0)
         profile_set(profile, METRIC_HOT_SUMS, i.sums);
+    if (i.cycles > 0) {
+        profile_set(profile, METRIC_HOT_CYCLES, i.cycles);
+        profile_set(profile, METRIC_HOT_UNIT_CYCLES, i.unit_cycles);
+    }
 #else
     (void)a, (void)object, (void)profile;
 #endif

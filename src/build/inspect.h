@@ -2,6 +2,8 @@
 // loops, one lane at a time or packed, from the disassembly.
 #pragma once
 
+#include <stddef.h>
+
 struct arena;
 struct profile;
 
@@ -14,6 +16,10 @@ struct inspection {
     double stack;    // vectors that are moved from or to the stack
     double gathers;  // and scatters
     double sums;     // registers that the loop with most multiply-adds sums into
+    // By llvm-mca, of the loop with most arithmetic; 0: not known (mca.h).
+    double cycles, unit_cycles;
+    const char *loop;  // its text within what was given; NULL: there is none
+    size_t loop_len;
 };
 
 // Add what is known as metrics to the profile; leave them out where there is no disassembler or

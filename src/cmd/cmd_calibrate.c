@@ -1,18 +1,18 @@
 // `hone calibrate`: options and printing over ops/op_calibrate.h.
 #include <stddef.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
 #include "cmd/print.h"
+#include "cmd/ticker.h"
 #include "ops/op_calibrate.h"
 
 struct calibrate_options {
     const char *target;
-    bool json;
+    bool json, quiet;
 };
 
 static const struct option_row rows[] = {
@@ -25,6 +25,7 @@ static const struct option_row rows[] = {
      .type = OPTION_FLAG,
      .summary = "print one hone.ceilings/3 document",
      .offset = offsetof(struct calibrate_options, json)},
+    QUIET_ROW(struct calibrate_options),
     {0},
 };
 
@@ -43,8 +44,7 @@ static const struct command_options options = {
 };
 
 static void say(const char *what, void *ctx) {
-    (void)ctx;
-    fprintf(stderr, "measuring %s\n", what);
+    ticker_say(ctx, "measuring %s", what);
 }
 
 static bool run(int argc, char **argv, struct error *err) {
@@ -55,10 +55,12 @@ static bool run(int argc, char **argv, struct error *err) {
     if (args.help)
         return command_help(&options);
     struct arena a = {0};
-    bool quiet = o.json || !isatty(STDERR_FILENO);
-    struct calibration c = {.target = o.target, .progress = quiet ? NULL : say};
+    struct ticker progress;
+    ticker_start(&progress, o.quiet);
+    struct calibration c = {.target = o.target, .progress = say, .ctx = &progress};
     const struct target *t = &c.measured;
     bool ok = op_calibrate(&a, &c, err);
+    ticker_stop(&progress);
     if (ok && o.json) {
         json_t *document = ceilings_to_json(t);
         printf("%s\n", json_print_pretty(&a, document));

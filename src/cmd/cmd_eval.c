@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "cmd/ticker.h"
 #include "ops/op_aa.h"
 #include "ops/op_rank.h"
 
@@ -21,7 +22,7 @@ static const double RESOLUTION_LEAST = 0.8, RESOLUTION_MOST = 100;  // percent
 
 struct eval_options {
     const char *baseline, *target, *dims, *spool, *seconds, *resolution, *keep;
-    bool screen, verify, confirm, detach, json, warm, markdown, csv;
+    bool screen, verify, confirm, detach, json, warm, markdown, csv, quiet;
     double wait_s, energy_s;
     int64_t aa, seed;
 };
@@ -120,6 +121,7 @@ static const struct option_row rows[] = {
          "print one hone.eval/1 document, of several candidates one on each line; of two against "
          "each other hone.compare/1, with --aa hone.aa/1",
      .offset = offsetof(struct eval_options, json)},
+    QUIET_ROW(struct eval_options),
     {0},
 };
 
@@ -162,9 +164,10 @@ static void say_trial(const struct aa_report *so_far, void *ctx) {
 }
 
 // Trials take minutes and hours: what is there when they end early is told too.
-static bool run_aa(struct arena *a, struct aa_request *q, bool json, struct error *err) {
+static bool run_aa(struct arena *a, struct aa_request *q, bool json, bool is_quiet,
+                   struct error *err) {
     struct aa_report r;
-    if (isatty(STDERR_FILENO)) {
+    if (!is_quiet && isatty(STDERR_FILENO)) {
         q->on_trial = say_trial;
         q->ctx = q;
     }
@@ -230,9 +233,16 @@ static bool is_ok(const struct eval_report *r) {
     return r->result.verdict.kind == VERDICT_OK;
 }
 
-static bool run_one(struct arena *a, const struct eval_request *q, bool json, struct error *err) {
+static bool run_one(struct arena *a, const struct eval_request *q, const struct eval_options *o,
+                    struct error *err) {
     struct eval_report r;
-    if (!op_eval(a, q, &r, err))
+    struct ticker progress;
+    bool json = o->json;
+    ticker_start(&progress, o->quiet);
+    ticker_say(&progress, "judging %s", q->candidate);
+    bool ok = op_eval(a, q, &r, err);
+    ticker_stop(&progress);
+    if (!ok)
         return false;
     if (json) {
         print_document(a, op_eval_json(&r));
@@ -299,14 +309,22 @@ static bool check_output(const struct eval_options *o, int n_candidates, struct 
 
 struct printing {
     struct arena *a;
+    struct ticker *progress;
+    int n_started, n_candidates;
     bool json;   // a line each
     bool is_ok;  // all of them so far
     bool only_table;
     struct ranking *ranking;  // NULL: not wanted
 };
 
+static void say_candidate(const char *candidate, void *ctx) {
+    struct printing *p = ctx;
+    ticker_say(p->progress, "judging %s (%d of %d)", candidate, ++p->n_started, p->n_candidates);
+}
+
 static void print_report(const struct eval_report *r, void *ctx) {
     struct printing *p = ctx;
+    ticker_clear(p->progress);
     if (p->ranking)
         ranking_add(p->a, p->ranking, r);
     if (p->only_table) {
@@ -326,16 +344,23 @@ static bool run_each(struct arena *a, const struct eval_request *q, const struct
                      const struct eval_options *o, struct error *err) {
     enum rank_form form = o->csv ? RANK_CSV : o->markdown ? RANK_MARKDOWN : RANK_TEXT;
     bool is_ranked = form != RANK_TEXT || (!o->json && !o->verify && args->count > 3);
+    struct ticker progress;
     struct printing p = {.a = a,
+                         .progress = &progress,
+                         .n_candidates = args->count - 1,
                          .json = o->json,
                          .is_ok = true,
                          .only_table = form != RANK_TEXT,
                          .ranking = is_ranked ? arena_new(a, struct ranking) : NULL};
     struct eval_list list = {.candidates = (const char *const *)args->values + 1,
                              .n_candidates = args->count - 1,
+                             .on_start = say_candidate,
                              .on_report = print_report,
                              .ctx = &p};
-    if (!op_eval_each(a, q, &list, err))
+    ticker_start(&progress, o->quiet);
+    bool ok = op_eval_each(a, q, &list, err);
+    ticker_stop(&progress);
+    if (!ok)
         return false;
     if (p.ranking)
         fputs(ranking_print(a, p.ranking, form), stdout);
@@ -344,12 +369,17 @@ static bool run_each(struct arena *a, const struct eval_request *q, const struct
 
 // Both verdicts, then who is faster.
 static bool run_pair(struct arena *a, const struct eval_request *q, const char *const names[2],
-                     bool json, struct error *err) {
+                     const struct eval_options *o, struct error *err) {
     struct eval_report reports[2];
-    if (!op_eval_pair(a, q, names, reports, err))
+    struct ticker progress;
+    ticker_start(&progress, o->quiet);
+    ticker_say(&progress, "judging %s and %s", names[0], names[1]);
+    bool ok = op_eval_pair(a, q, names, reports, err);
+    ticker_stop(&progress);
+    if (!ok)
         return false;
-    struct printing p = {.a = a, .is_ok = true};
-    if (json) {
+    struct printing p = {.a = a, .progress = &progress, .is_ok = true};
+    if (o->json) {
         print_document(a, op_eval_pair_json(a, reports));
     } else {
         print_report(&reports[0], &p);
@@ -357,6 +387,46 @@ static bool run_pair(struct arena *a, const struct eval_request *q, const char *
         printf("%s\n", op_eval_pair_text(a, reports));
     }
     return is_ok(&reports[0]) && is_ok(&reports[1]);
+}
+
+// Of several candidates, `library` is left out, with the reason, where there is none for the
+// problem: the others can be judged all the same.
+static bool leave_out_library(struct arena *a, struct eval_request *q, struct arguments *args,
+                              bool *is_left_out, struct error *err) {
+    const char *why = NULL;
+    int n = 1;
+    bool is_asked = false;
+    *is_left_out = false;
+    for (int i = 1; i < args->count; i++)
+        if (strcmp(args->values[i], "library") == 0)
+            is_asked = true;
+        else
+            q->candidate = q->candidate ? q->candidate : args->values[i];
+    if (!is_asked || !q->candidate)
+        return true;
+    if (!op_eval_library_absent(a, q, &why, err))
+        return false;
+    for (int i = 1; why && i < args->count; i++)
+        if (strcmp(args->values[i], "library") != 0)
+            args->values[n++] = args->values[i];
+    if (!why)
+        return true;
+    args->count = n;
+    *is_left_out = true;
+    fprintf(stderr, "hone: 'library' is left out, the others are judged: %s\n", why);
+    return true;
+}
+
+static bool run_request(struct arena *a, struct eval_request *q, const struct arguments *args,
+                        const struct eval_options *o, struct aa_request *aa, struct error *err) {
+    const char *const *names = (const char *const *)args->values + 1;
+    q->candidate = names[0];
+    aa->eval = *q;
+    return o->detach                                  ? post(a, *q, args, err)
+           : is_pair(o, args->count - 1)              ? run_pair(a, q, names, o, err)
+           : args->count > 2 || o->markdown || o->csv ? run_each(a, q, args, o, err)
+           : o->aa                                    ? run_aa(a, aa, o->json, o->quiet, err)
+                                                      : run_one(a, q, o, err);
 }
 
 static bool run(int argc, char **argv, struct error *err) {
@@ -377,7 +447,6 @@ static bool run(int argc, char **argv, struct error *err) {
 
     struct arena a = {0};
     struct eval_request q = {.problem = args.values[0],
-                             .candidate = args.values[1],
                              .baseline = o.baseline,
                              .target = o.target,
                              .dims = o.dims,
@@ -392,13 +461,12 @@ static bool run(int argc, char **argv, struct error *err) {
                              .spool = o.spool,
                              .wait_s = o.wait_s,
                              .is_warm = o.warm};
-    aa.eval = q;
-    const char *const *names = (const char *const *)args.values + 1;
-    bool ok = o.detach                                ? post(&a, q, &args, err)
-              : is_pair(&o, args.count - 1)           ? run_pair(&a, &q, names, o.json, err)
-              : args.count > 2 || o.markdown || o.csv ? run_each(&a, &q, &args, &o, err)
-              : o.aa                                  ? run_aa(&a, &aa, o.json, err)
-                                                      : run_one(&a, &q, o.json, err);
+    bool is_left_out, ok = leave_out_library(&a, &q, &args, &is_left_out, err) &&
+                           run_request(&a, &q, &args, &o, &aa, err);
+    if (ok && is_left_out) {
+        *err = (struct error){.kind = ERROR_UNSUPPORTED};  // said already
+        ok = false;
+    }
     arena_reset(&a);
     return ok;
 }

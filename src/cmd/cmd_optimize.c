@@ -20,7 +20,7 @@ enum { BATCH_MAX = 64, MOST_RACED = 256 };
 
 struct optimize_options {
     struct optimize_request request;
-    bool json, events;
+    bool json, events, quiet;
     const char *events_to;
 };
 
@@ -90,6 +90,7 @@ static const struct option_row rows[] = {
     ROW("no-calibrate", OPTION_FLAG, NULL, request.no_calibrate,
         "do not measure the machine's ceilings when they are missing"),
     ROW("json", OPTION_FLAG, NULL, json, "print one hone.optimize/1 document at the end"),
+    ROW("quiet", OPTION_FLAG, NULL, quiet, "print only what came of it"),
     ROW("events", OPTION_FLAG, NULL, events, "print a hone.event/1 object per line while it goes"),
     ROW("events-to", OPTION_STRING, "FILE", events_to,
         "write those lines to FILE (or /dev/fd/N), whatever else is printed"),
@@ -368,6 +369,19 @@ static bool optimize_all(struct optimize_options *o, struct printer *p,
     return ok;
 }
 
+static struct printer printer_for(const struct optimize_options *o) {
+    bool is_quiet = o->quiet && !o->events;
+    bool on_error = o->json && live_is_terminal(STDERR_FILENO);
+    bool on_output = !o->events && !o->json && live_is_terminal(STDOUT_FILENO);
+    FILE *to = is_quiet ? NULL : !o->json ? stdout : on_error ? stderr : NULL;
+    return (struct printer){
+        .to = to,
+        .events = o->events,
+        .is_live = !is_quiet && (on_error || on_output),
+        .view = {.live = {.to = to}, .style = {.is_plain = !live_has_colours()}},
+        .events_to = o->events_to ? fopen(o->events_to, "we") : NULL};
+}
+
 static bool run(int argc, char **argv, struct error *err) {
     struct optimize_options o = {0};
     struct arguments args;
@@ -375,14 +389,7 @@ static bool run(int argc, char **argv, struct error *err) {
     if (!options_parse(&options, argc, argv, &o, &args, err) || !read_arguments(&o, &args, err))
         return false;
 
-    bool on_error = o.json && live_is_terminal(STDERR_FILENO);
-    FILE *to = !o.json ? stdout : on_error ? stderr : NULL;
-    struct printer printer = {
-        .to = to,
-        .events = o.events,
-        .is_live = on_error || (!o.events && !o.json && live_is_terminal(STDOUT_FILENO)),
-        .view = {.live = {.to = to}, .style = {.is_plain = !live_has_colours()}},
-        .events_to = o.events_to ? fopen(o.events_to, "we") : NULL};
+    struct printer printer = printer_for(&o);
     if (o.events_to && !printer.events_to)
         return error_set(err, ERROR_USAGE, "optimize: --events-to %s: %s", o.events_to,
                          strerror(errno));

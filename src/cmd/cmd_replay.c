@@ -1,15 +1,17 @@
 // `hone replay`: options and printing over ops/op_replay.h.
+#include <stddef.h>
 #include <stdio.h>
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
+#include "cmd/ticker.h"
 #include "ops/op_replay.h"
 
 struct replay_options {
     struct replay_request request;
-    bool json;
+    bool json, quiet;
 };
 
 static const struct option_row rows[] = {
@@ -31,6 +33,7 @@ static const struct option_row rows[] = {
      .type = OPTION_FLAG,
      .summary = "print one hone.replay/1 document",
      .offset = offsetof(struct replay_options, json)},
+    QUIET_ROW(struct replay_options),
     {0},
 };
 
@@ -70,6 +73,10 @@ static void print_text(const struct replay_outcome *o, const char *file) {
         printf("the same tree, champion node %d\n", o->champion_replayed);
 }
 
+static void show(int node, int n_nodes, void *ctx) {
+    ticker_say(ctx, "node %d of %d", node, n_nodes);
+}
+
 static bool run(int argc, char **argv, struct error *err) {
     struct replay_options o = {0};
     struct arguments args;
@@ -79,7 +86,13 @@ static bool run(int argc, char **argv, struct error *err) {
 
     struct arena a = {0};
     struct replay_outcome out;
+    struct ticker progress;
+    ticker_start(&progress, o.quiet);
+    ticker_say(&progress, o.request.re_evaluate ? "judging anew" : "replaying the record");
+    o.request.on_node = show;
+    o.request.ctx = &progress;
     bool ok = op_replay(&a, &o.request, &out, err);
+    ticker_stop(&progress);
     bool same = ok && !out.difference;
     if (ok && o.json) {
         json_t *json = replay_to_json(&out);

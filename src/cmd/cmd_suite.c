@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "cmd/ticker.h"
 #include "ops/op_suite.h"
 
 enum { SEEDS = 100, SEEDS_MAX = 1000000, THREADS_MAX = 256 };
@@ -18,7 +19,7 @@ struct suite_options {
     struct suite_request request;
     const char *start;
     int64_t jobs;
-    bool json, csv, markdown;
+    bool json, csv, markdown, quiet;
 };
 
 #define ROW(row_name, kind, value_name, field, words)                          \
@@ -47,6 +48,7 @@ static const struct option_row rows[] = {
     ROW("json", OPTION_FLAG, NULL, json, "print one hone.suite/1 document"),
     ROW("csv", OPTION_FLAG, NULL, csv, "print a row for each value and table"),
     ROW("markdown", OPTION_FLAG, NULL, markdown, "print tables for a document"),
+    QUIET_ROW(struct suite_options),
     {0},
 };
 
@@ -183,6 +185,10 @@ static bool check(struct suite_options *o, struct error *err) {
            error_set(err, ERROR_USAGE, "suite: --start is any or default");
 }
 
+static void show(int64_t n_done, int64_t n_all, void *ctx) {
+    ticker_say(ctx, "%lld of %lld runs", (long long)n_done, (long long)n_all);
+}
+
 static bool run(int argc, char **argv, struct error *err) {
     struct suite_options o = {.request = {.seeds = SEEDS, .within = 0.05}};
     struct arguments args;
@@ -193,7 +199,12 @@ static bool run(int argc, char **argv, struct error *err) {
     o.request.tables = (const char *const *)args.values;
     o.request.n_tables = args.count;
     o.request.is_stopped = interrupt_seen;
+    struct ticker progress;
+    ticker_start(&progress, o.quiet);
+    o.request.on_run = show;
+    o.request.ctx = &progress;
     bool ok = op_suite(&a, &o.request, &out, err);
+    ticker_stop(&progress);
     if (ok && o.json) {
         json_t *json = suite_to_json(&out);
         puts(json_print_pretty(&a, json));

@@ -2,12 +2,12 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
+#include "cmd/ticker.h"
 #include "ops/op_count_table.h"
 #include "ops/op_tabulate.h"
 
@@ -15,7 +15,7 @@ enum { BLOCKS = 400, BLOCKS_MAX = 10000 };
 
 struct tabulate_options {
     struct tabulate_request request;
-    bool counters;
+    bool counters, quiet;
 };
 
 #define ROW(row_name, kind, value_name, field, words)                          \
@@ -41,6 +41,7 @@ static const struct option_row rows[] = {
         "do not measure the machine's ceilings when they are missing"),
     ROW("counters", OPTION_FLAG, NULL, counters,
         "FILE is a table: count its blocks on its card, into FILE's name with .counters"),
+    QUIET_ROW(struct tabulate_options),
     {0},
 };
 
@@ -63,26 +64,13 @@ static const struct command_options options = {
     .max_arguments = 1,
 };
 
-static void clear_line(bool live) {
-    if (live)
-        fputs("\r\033[K", stderr);
-}
-
 static void show(void *ctx, const struct tabulate_outcome *o) {
-    bool live = *(bool *)ctx;
     struct arena a = {0};
     double per_s = o->n_done > o->n_before ? (o->n_done - o->n_before) / o->elapsed_s : NAN;
-    bool is_due = o->n_done % 10 == 0 || o->n_done == o->n_before || o->n_done == o->n_blocks;
-    if (live || is_due) {
-        clear_line(live);
-        fprintf(stderr, "%d of %d blocks, %d ok", o->n_done, o->n_blocks, o->n_ok);
-        if (isfinite(o->best_s))
-            fprintf(stderr, ", best %s", clock_duration(&a, 1e9 * o->best_s));
-        if (isfinite(per_s))
-            fprintf(stderr, ", %.2f a second", per_s);
-        fputs(live ? "" : "\n", stderr);
-        fflush(stderr);
-    }
+    ticker_say(ctx, "%d of %d blocks, %d ok%s%s%s", o->n_done, o->n_blocks, o->n_ok,
+               isfinite(o->best_s) ? ", best " : "",
+               isfinite(o->best_s) ? clock_duration(&a, 1e9 * o->best_s) : "",
+               isfinite(per_s) ? arena_printf(&a, ", %.2f a second", per_s) : "");
     arena_reset(&a);
 }
 
@@ -112,13 +100,14 @@ static bool run(int argc, char **argv, struct error *err) {
         return error_set(err, ERROR_USAGE, "tabulate: a table has 1 to %d blocks", BLOCKS_MAX);
     struct arena a = {0};
     struct tabulate_outcome out;
-    bool live = isatty(STDERR_FILENO);
+    struct ticker progress;
+    ticker_start(&progress, o.quiet);
     o.request.file = args.values[0];
     o.request.progress = show;
-    o.request.ctx = &live;
+    o.request.ctx = &progress;
     bool ok = o.counters ? op_count_table(&a, &o.request, &out, err)
                          : op_tabulate(&a, &o.request, &out, err);
-    clear_line(live);
+    ticker_stop(&progress);
     if (ok)
         print_outcome(&o, &out);
     arena_reset(&a);

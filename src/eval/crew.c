@@ -21,7 +21,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "eval/blas.h"
+#include "library/blas.h"
 
 enum {
     SPINS = 1000,

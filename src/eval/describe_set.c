@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "eval/derived.h"
+#include "ir/work.h"
 
 static const char *const plain[SET_COUNT] = {
     [SET_DECLARED] = "drawn as the problem declares",
@@ -11,13 +12,14 @@ static const char *const plain[SET_COUNT] = {
                      "excuse",
     [SET_DIGITS] = "ones and twos and a few whole numbers of up to 19 bits, on which f32 makes no "
                    "error either and any lower precision does",
-    [SET_WIDE] = "mixed magnitudes: each draw times a power of two from 1/64 to 64",
+    [SET_WIDE] = "mixed magnitudes: each draw times a power of two from 1/64 to 64; half of all "
+                 "indices the first or the last, most parts between offsets empty",
     [SET_SHIFTED] = "all of one sign and away from zero, where dropped precision shows",
     [SET_EQUAL] = "one draw everywhere",
     [SET_HUGE] = "every draw times 2^20",
     [SET_TINY] = "every draw divided by 2^20",
     [SET_ALTERNATING] = "signs in turn, so that sums cancel",
-    [SET_SPIKE] = "one element of each row is 4096 times as large as the others",
+    [SET_SPIKE] = "one element of each row is 4096 times as large as the others, or more",
 };
 
 static const char *patched_text(struct arena *a, const struct oracle *o) {
@@ -37,7 +39,9 @@ static const char *patched_text(struct arena *a, const struct oracle *o) {
 }
 
 const char *describe_set(struct arena *a, const struct oracle *o, enum oracle_set set) {
-    return set == SET_PATCHED ? patched_text(a, o)
-           : set >= SET_DRAWN ? derived_text(a, o, set)
-                              : plain[set];
+    bool is_spike = set == SET_DIGITS && work_has_plain_mean(&o->problem->graph);
+    return is_spike             ? "one element of each row as large as all others together"
+           : set == SET_PATCHED ? patched_text(a, o)
+           : set >= SET_DRAWN   ? derived_text(a, o, set)
+                                : plain[set];
 }

@@ -470,6 +470,8 @@ static void describe(struct judge *j, struct arena *a, struct subject *s,
                      environment_pages(a));
     profile_set(&result->profile, METRIC_THREADS, j->settings.n_threads);
     profile_set(&result->profile, METRIC_FAULTS, s->runner.faults_a_call);
+    for (int i = 0; i < PERF_EVENTS_MAX; i++)
+        profile_set(&result->profile, perf_events[i].id, s->runner.counts_a_call[i]);
     describe_traffic(&s->plan, &result->profile);
     if (s->runner.has_shares)
         describe_launches(a, s, result->measurement.median_s, &result->profile);

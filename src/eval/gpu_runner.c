@@ -13,7 +13,7 @@
 #include "base/frame.h"
 #include "base/json.h"
 #include "build/compile_cuda.h"
-#include "eval/evaluate.h"
+#include "eval/eval_job.h"
 #include "eval/gpu_layout.h"
 #include "gpu/mapping.h"
 

@@ -27,8 +27,8 @@
 // by the judge, and the time is checked against the judge's own clock.
 #pragma once
 
-#include "eval/gpu_calls.h"
 #include "gpu/cuda.h"
+#include "library/gpu_calls.h"
 #include "record/plan.h"
 
 // gpu_graph.c: the plan as a graph of one slot.

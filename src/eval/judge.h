@@ -8,11 +8,11 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/lease.h"
 #include "base/rng.h"
 #include "eval/device.h"
-#include "eval/evaluate.h"
+#include "eval/eval_job.h"
 #include "eval/gpu_clocks.h"
-#include "eval/lease.h"
 #include "eval/probe.h"
 
 struct judge_settings {

@@ -195,10 +195,14 @@ static bool has_biased_sums(const struct problem *p, enum oracle_set set) {
     return is_biased;
 }
 
+static const double longest_chain = 1 << 16;  // of a sum, as the interpreter has it
+
 // Wider ones for problems with sums.
 static void allow_sums(struct error_stats *s, const struct problem *p, enum oracle_set set) {
-    double root = sqrt((double)relations_longest_sum(p));
-    bool is_biased = has_biased_sums(p, set), has_mean = work_has_mean(&p->graph);
+    double root = sqrt(fmin((double)relations_longest_sum(p), longest_chain));
+    bool is_biased = has_biased_sums(p, set);
+    // Whose products have long numbers, all have: no element lies far out.
+    bool has_mean = set == SET_DIGITS ? work_has_plain_mean(&p->graph) : work_has_mean(&p->graph);
     if (root <= 1)
         return;
     double worst = has_mean ? 256 : 64, mean = fmax(root / 8, has_mean ? 16 : 0);

@@ -17,9 +17,9 @@
 #include "base/frame.h"
 #include "base/json.h"
 #include "base/sandbox.h"
-#include "eval/blas.h"
 #include "eval/crew.h"
-#include "eval/evaluate.h"
+#include "eval/eval_job.h"
+#include "library/blas.h"
 
 enum { JUDGE = 3, ALT_STACK = 64 << 10 };
 enum {

@@ -124,6 +124,7 @@ static void watch_threads(struct runner *r) {
         r->stat_fds[at] = open(path, O_RDONLY | O_CLOEXEC);
         snprintf(path, sizeof path, "/proc/%d/task/%lld/stat", (int)r->process.pid, tid);
         r->state_fds[at] = open(path, O_RDONLY | O_CLOEXEC);
+        perf_open((pid_t)tid, perf_events, PERF_EVENTS_MAX, &r->counters[at]);
         cpu_set_t allowed;
         if (is_first)
             continue;
@@ -155,6 +156,8 @@ bool runner_begin(struct runner *r, const struct runner_spec *spec, struct error
                          .control_fd = -1};
     for (int i = 0; i <= THREADS_MAX; i++)
         r->stat_fds[i] = r->state_fds[i] = -1;
+    for (int i = 0; i < PERF_EVENTS_MAX; i++)
+        r->counts_a_call[i] = r->counted[i] = NAN;
     struct arena a = {0};
     const char *self = file_self(&a, err);
     layout_make(&r->arena, &r->layout, spec->plan, spec->n_slots);
@@ -204,6 +207,7 @@ void runner_close(struct runner *r) {
             close(r->stat_fds[i]);
         if (r->state_fds[i] > 0)
             close(r->state_fds[i]);
+        perf_close(&r->counters[i]);
     }
     if (r->control)
         munmap(r->control, sizeof *r->control);
@@ -459,6 +463,25 @@ static void note_faults(struct runner *r) {
     r->faults = now;
 }
 
+// What all threads did since the call before: between calls they sleep.
+static void note_counters(struct runner *r, bool is_call) {
+    double sum[PERF_EVENTS_MAX] = {0};
+    for (int i = 0; i < r->n_threads; i++) {
+        double one[PERF_EVENTS_MAX] = {NAN, NAN, NAN, NAN};
+        if (!perf_read(&r->counters[i], one))
+            return;
+        for (int k = 0; k < PERF_EVENTS_MAX; k++)
+            sum[k] += one[k];
+    }
+    bool is_least =
+        is_call && isfinite(r->counted[0]) && !(r->counts_a_call[0] <= sum[0] - r->counted[0]);
+    for (int k = 0; k < PERF_EVENTS_MAX; k++) {
+        if (is_least)
+            r->counts_a_call[k] = sum[k] - r->counted[k];
+        r->counted[k] = sum[k];
+    }
+}
+
 void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result) {
     struct control *c = r->control;
     struct thread_times before, after;
@@ -497,6 +520,7 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
     if (result->status == RUNNER_OK && slot != RUNNER_NO_SLOT)
         note_steps(r);
     note_faults(r);
+    note_counters(r, result->status == RUNNER_OK && slot != RUNNER_NO_SLOT);
 }
 
 // The pages of an output or scratch buffer of one slot.

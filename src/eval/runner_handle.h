@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "eval/control.h"
 #include "eval/memory_file.h"
+#include "profile/perf.h"
 #include "record/verdict.h"
 
 struct arena;
@@ -58,6 +59,9 @@ struct runner {
     bool has_shares;
     int64_t faults;        // of all its threads, when the last call ended; 0: not read
     double faults_a_call;  // page faults of a call, the fewest; NAN: not known
+    struct perf_thread counters[THREADS_MAX + 1];  // as state_fds
+    double counted[PERF_EVENTS_MAX];               // of all threads, when the last call ended
+    double counts_a_call[PERF_EVENTS_MAX];  // of the call with the fewest cycles; NAN: not known
     int64_t
         rested_ns[THREADS_MAX + 1];  // the same when its results had been looked at; 0: not read
     int64_t stirred_ns;              // the most that one ran from there to the next call

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "eval/estimate.h"
-#include "eval/evaluate.h"
+#include "eval/eval_job.h"
 #include "eval/pairs.h"
 
 struct samples {

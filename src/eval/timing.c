@@ -346,6 +346,15 @@ static bool time_swapped(struct timing *t) {
     return true;
 }
 
+// Who is looked at in one of the first calls only may behave in these. When all is over there is
+// one more, which nobody can tell from the others, and which does not count.
+static bool look_again(struct timing *t) {
+    double ignored_s;
+    struct trouble ignored = {0};
+    t->subject->look_at = t->subject->n_calls + 1;
+    return timed_call(t, t->subject, &ignored_s, &ignored);
+}
+
 static bool time_all(struct timing *t) {
     prepare_slots(t);
     t->start_ns = clock_now_ns();
@@ -356,7 +365,7 @@ static bool time_all(struct timing *t) {
             return false;
         trials_note(&t->trials, &t->samples, clock_now_ns());
     } while (!is_enough(t));
-    return check_clocks(t) && time_swapped(t) && check_clocks(t);
+    return check_clocks(t) && time_swapped(t) && check_clocks(t) && look_again(t);
 }
 
 // It was verified before. Alone, does it still work? If not it is to blame, and else nobody is:

@@ -20,7 +20,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "eval/evaluate.h"
+#include "eval/eval_job.h"
 
 struct judge_settings;
 

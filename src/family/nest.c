@@ -498,10 +498,9 @@ static const struct loop_expr *best_position(struct walk *w, struct scope *s) {
     const struct loop_expr *at = get(w, w->position);
     if (team && team->columns)
         at = nest_pieces_best(w->nest->l, s->builder, team, largest, get(w, best), at);
-    at = t == LOOP_I64 ? at : loop_cast(a, at, LOOP_I64);
     if (team && !team->columns)
         at = nest_team_best(a, s->builder, largest, get(w, best), at);
-    return at;
+    return t == LOOP_I64 ? at : loop_cast(a, at, LOOP_I64);
 }
 
 static const struct loop_expr *anchor_value(void *ctx, struct scope *s, node_id id,

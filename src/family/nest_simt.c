@@ -50,9 +50,6 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
         stage_set(s, "block", 0, 128 * pieces);
     } else {
         stage_set(s, "team", 0, GPU_WARP);
-        // Lines in shared memory: small blocks fill it best.
-        if (nest_team_keeps(r, GPU_WARP))
-            stage_set(s, "block", 0, GPU_WARP);
     }
     if (nest_walker(r) < 0) {
         int64_t count = shape_count(&r->graph->nodes[r->value[0]].shape);

@@ -45,26 +45,10 @@ int64_t nest_pieces_length(const struct region *r) {
     return size[0].value;
 }
 
-int64_t nest_team_kept(int64_t length) {
-    return length + (length + 31) / 32;
-}
-
-// What every architecture has for a block.
-enum { KEPT_BYTES = 96 << 10 };
-
-bool nest_team_keeps(const struct region *r, int threads) {
-    const struct node *n = &r->graph->nodes[r->anchor[0]], *x = &r->graph->nodes[n->arg[0]];
-    if (n->op != OP_TOPK)
-        return false;
-    enum loop_dtype t = loop_arithmetic(x->dtype);
-    int64_t bytes = t == LOOP_F64 || t == LOOP_I64 ? 8 : 4;
-    return nest_team_kept(x->shape.size[n->detail->axis]) * bytes * (threads / 32) <= KEPT_BYTES;
-}
-
 const struct loop_expr *nest_team_best(struct arena *a, struct loop_builder *b, bool largest,
                                        const struct loop_expr *value, const struct loop_expr *at) {
     enum loop_dtype t = value->dtype;
-    const struct loop_expr *has = loop_binary(a, LOOP_LE, loop_whole(a, LOOP_I64, 0), at);
+    const struct loop_expr *has = loop_binary(a, LOOP_LE, loop_whole(a, at->dtype, 0), at);
     const struct loop_expr *least = loop_number(a, t, largest ? -INFINITY : INFINITY);
     const struct loop_expr *best =
         loop_let(b, "own", loop_ternary(a, LOOP_SELECT, has, value, least));
@@ -73,7 +57,7 @@ const struct loop_expr *nest_team_best(struct arena *a, struct loop_builder *b, 
     if (t == LOOP_F32 || t == LOOP_F64)
         is_best = loop_binary(a, LOOP_OR, is_best, loop_binary(a, LOOP_NE, value, value));
     is_best = loop_binary(a, LOOP_AND, is_best, has);
-    const struct loop_expr *none = loop_number(a, LOOP_I64, INFINITY);
+    const struct loop_expr *none = loop_number(a, at->dtype, INFINITY);
     const struct loop_expr *own =
         loop_let(b, "own_at", loop_ternary(a, LOOP_SELECT, is_best, at, none));
     return loop_let(b, "top_at", loop_unary(a, LOOP_WARP_MIN, own));

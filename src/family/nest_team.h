@@ -28,13 +28,8 @@ bool nest_team_suits(const struct region *r);
 // Terms of the first axis of an argmax or argmin, of which pieces are made; 0: of another region.
 int64_t nest_pieces_length(const struct region *r);
 
-// Does the line of a top-k stay in shared memory, for each warp of so many threads? And how many
-// elements that takes.
-bool nest_team_keeps(const struct region *r, int threads);
-int64_t nest_team_kept(int64_t length);
-
-// The position of the best, the first of equals, where each thread has a `value` at `at` (i64; less
-// than 0: none). NaN is better than all.
+// The position of the best, the first of equals, where each thread has a `value` at `at` (i32 or
+// i64, as the result; less than 0: none). NaN is better than all.
 const struct loop_expr *nest_team_best(struct arena *a, struct loop_builder *b, bool largest,
                                        const struct loop_expr *value, const struct loop_expr *at);
 

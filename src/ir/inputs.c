@@ -132,9 +132,9 @@ static int digits_below(double top, enum dtype type) {
 }
 
 // Where zero is among the declared draws: multiples of a power of two so small that long numbers
-// end where these end. Not for problems with means, which are not exact whatever the data, and
-// where a long number in the first place is too much for a shifted variance. A sum has some four
-// long numbers of each input, and two of them seldom meet in a product.
+// end where these end. Not for problems with means of inputs, which are not exact whatever the
+// data, and where a long number in the first place is too much for a shifted variance. A sum has
+// some four long numbers of each input, and two of them seldom meet in a product.
 static bool digits(const struct problem *p, const struct distribution *d, enum dtype type,
                    struct hone_source *s) {
     bool is_normal = d->kind == DISTRIBUTION_NORMAL;
@@ -142,7 +142,7 @@ static bool digits(const struct problem *p, const struct distribution *d, enum d
     double lo = is_normal ? d->a - 2 * d->b : d->a, hi = is_normal ? d->a + 2 * d->b : d->b;
     if (!(is_normal && d->b > 0) && !is_uniform)
         return false;
-    if (lo > 0 || hi < 0 || work_has_mean(&p->graph))
+    if (lo > 0 || hi < 0 || work_has_plain_mean(&p->graph))
         return false;
     double top = lo < 0 && hi > 0 ? fmin(-lo, hi) : fmax(-lo, hi);
     int n = digits_below(top, type);
@@ -182,22 +182,34 @@ const char *input_set_name(enum input_set set) {
     return names[set];
 }
 
-// Whole numbers, signs and places mean something: they are not stretched.
+// Whole numbers, signs and places mean something: they are not stretched. But any place may be
+// named, any number of times, and parts of a row may be as long as they like.
 static void apply_set(const struct inputs_job *job, enum dtype type, struct hone_source *s) {
     const struct distribution *d = &job->problem->inputs[job->input].distribution;
+    if (job->set == INPUT_SET_WIDE &&
+        (d->kind == DISTRIBUTION_INDEX || d->kind == DISTRIBUTION_ZIPF ||
+         d->kind == DISTRIBUTION_OFFSETS))
+        s->pattern = HONE_ENDS;
     if (d->kind != DISTRIBUTION_NORMAL && d->kind != DISTRIBUTION_UNIFORM)
         return;
+    bool weighs_one = job->set == INPUT_SET_DIGITS && work_has_plain_mean(&job->problem->graph);
     bool has_both_signs = d->kind == DISTRIBUTION_NORMAL || (d->a < 0 && d->b > 0);
     int exponent = dtype_infos[type].exponent > 5 ? 20 : 5;
     s->is_wide = job->set == INPUT_SET_WIDE;
     if (job->set == INPUT_SET_EQUAL)
         s->pattern = HONE_EQUAL;
-    else if (job->set == INPUT_SET_SPIKE)
+    else if (job->set == INPUT_SET_SPIKE || weighs_one)
         s->pattern = HONE_SPIKE;
     else if (job->set == INPUT_SET_ALTERNATING && has_both_signs)
         s->pattern = HONE_ALTERNATING;
     else if (job->set == INPUT_SET_HUGE || job->set == INPUT_SET_TINY)
         s->step = (float)ldexp(1, job->set == INPUT_SET_HUGE ? exponent : -exponent);
+}
+
+// How far: as much as all others of its row together, where the type has room for that.
+static float stands_out(enum dtype type, uint64_t columns) {
+    bool has_room = dtype_infos[type].exponent > 5;
+    return (float)(has_room && columns > 4096 ? power_of_two((double)columns) : 4096);
 }
 
 static const struct node *input_node(const struct inputs_job *job) {
@@ -213,13 +225,15 @@ struct hone_source inputs_source(const struct inputs_job *job) {
     struct hone_source s = source_of(&in->distribution, dtype_is_integer(n->dtype));
     bool has_digits =
         job->set == INPUT_SET_DIGITS && digits(job->problem, &in->distribution, n->dtype, &s);
-    if (job->set == INPUT_SET_INTEGERS || (job->set == INPUT_SET_DIGITS && !has_digits))
+    if (job->set == INPUT_SET_INTEGERS ||
+        (job->set == INPUT_SET_DIGITS && !has_digits && !work_has_plain_mean(&job->problem->graph)))
         small_integers(&in->distribution, &s);
     else if (job->set == INPUT_SET_SHIFTED && in->distribution.kind < DISTRIBUTION_INDEX)
         s = shifted(&in->distribution);
     apply_set(job, n->dtype, &s);
     int rank = n->shape.rank;
     s.columns = rank > 0 ? (uint64_t)n->shape.size[rank - 1] : 1;
+    s.stands_out = stands_out(n->dtype, s.columns);
     s.rows = rank > 1 ? (uint64_t)n->shape.size[rank - 2] : 1;
     s.promise = promise_of[in->promise];
     s.input = (uint32_t)job->input;

@@ -18,8 +18,9 @@ enum input_set {
                          // error
     INPUT_SET_DIGITS,    // mostly 1 and 2, some whole numbers of many digits: so few that sums stay
                          // exact, and products with 1 and 2, so that any lower precision shows
-    INPUT_SET_WIDE,      // mixed magnitudes: each element times a power of two from 2^-6 to 2^6
-    INPUT_SET_SHIFTED,   // all of one sign, away from zero: dropped precision shows
+    INPUT_SET_WIDE,  // mixed magnitudes: each element times a power of two from 2^-6 to 2^6; half
+                     // of all places are the first or the last; most parts of a row are empty
+    INPUT_SET_SHIFTED,  // all of one sign, away from zero: dropped precision shows
     // Adversarial ones. Whole numbers, signs and places mean something: they stay as declared.
     INPUT_SET_EQUAL,        // one draw everywhere: ties, and nothing to tell rows apart
     INPUT_SET_HUGE,         // every draw times 2^20 (2^5 where the exponent has 5 bits or fewer)

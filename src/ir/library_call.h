@@ -1,5 +1,6 @@
 // A call of a library that our own host code makes in a kernel's place: one product or one
-// convolution, as numbers. What computes it is the host's affair (eval/blas.h, eval/gpu_calls.h).
+// convolution, as numbers. What computes it is the host's affair (library/blas.h,
+// library/gpu_calls.h).
 //
 //     #pragma hone call gemm math(f32) size(64, 32, 16, 1) lhs(16, 1, 0) rhs(1, 16, 0)
 //         out(32, 1, 0) args(x, w, y)

@@ -33,9 +33,21 @@ static inline double reading_sum_square(double sum, double squares) {
     return squares / 2 + (sum * sum - squares) / 3;
 }
 
+// The same, added up over all additions. Chains of more than READING_CHAIN terms lose so much in
+// f32 that nobody makes them: a longer sum is one of such chains, and their results are another.
+enum { READING_CHAIN = 1 << 16 };
+static inline double reading_chain_squares(double n, double sum, double squares) {
+    double m = ceil(n / READING_CHAIN), pairs = sum * sum - squares, joined = squares + pairs / m;
+    if (m <= 1)
+        return (n - 1) * reading_sum_square(sum, squares);
+    return (n - m) * (squares / m / 2 + pairs / (m * m) / 3) +
+           (m - 1) * reading_sum_square(sum, joined);
+}
+
 // A sum, product, maximum or minimum that grows by runs of at most RUN_MAX elements: each is
 // added up in sequence, and the runs pairwise. Only the honest reading is made in that order; the
-// variance of a sum is that of one chain of all its terms, which is what most programs make.
+// variance of a sum is that of one chain of all its terms, up to READING_CHAIN of them, which is
+// what most programs make.
 struct reading_partial {
     double value, variance;
     float honest;
@@ -61,8 +73,8 @@ struct reading_partial reading_run(const struct reading_fold *f, struct reading 
 static inline void reading_vary(struct reading_partial *p) {
     p->variance = p->carried;
     if (p->carried > 0 || !reading_sums_exactly(p->size, p->low))
-        p->variance += (p->terms - 1) *
-                       (reading_sum_square(p->value, p->squares) * READING_ROUND + READING_QUANTUM);
+        p->variance += reading_chain_squares(p->terms, p->value, p->squares) * READING_ROUND +
+                       (p->terms - 1) * READING_QUANTUM;
 }
 // Two results become one.
 struct reading_partial reading_join(const struct reading_fold *f, struct reading_partial p,

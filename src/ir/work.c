@@ -105,6 +105,20 @@ static bool *needed_for(const struct graph *g, node_id output) {
     return needed;
 }
 
+bool work_has_plain_mean(const struct graph *g) {
+    bool has = false;
+    for (node_id i = 0; i < g->n_nodes && !has; i++) {
+        if (!work_is_mean(g, i))
+            continue;
+        bool *needed = needed_for(g, i);
+        has = true;
+        for (node_id n = 0; n < i && has; n++)
+            has = !(needed[n] && work_is_contraction(&g->nodes[n]));
+        free(needed);
+    }
+    return has;
+}
+
 static bool is_sum(const struct node *n) {
     return work_is_contraction(n) || n->op == OP_RSUM || n->op == OP_RPROD;
 }

@@ -16,6 +16,8 @@ int64_t work_fewest_sums(const struct graph *g, node_id output);
 // is not exact where the sum is.
 bool work_is_mean(const struct graph *g, node_id id);
 bool work_has_mean(const struct graph *g);
+// Is there one of values that no product of matrices went into?
+bool work_has_plain_mean(const struct graph *g);
 
 // Is it a difference of floats of which the exponential is taken?
 bool work_is_exponent(const struct graph *g, node_id id);

@@ -13,7 +13,7 @@
 #include "loop/execute_machine.h"
 #include "loop/loop.h"
 
-static void eval(struct machine *m, const struct loop_expr *e, struct value *v);
+static void eval(struct machine *m, const struct loop_expr *e, union cell *v);
 
 void machine_fail(struct machine *m, const struct loop_buffer *b, int64_t i, const char *what) {
     if (!m->failed)
@@ -29,8 +29,20 @@ static int64_t locate(struct machine *m, const struct loop_buffer *b, int64_t i,
         return -1;
     }
     const struct memory *mem = &m->memory[b->id];
-    return mem->per_thread * m->thread + mem->per_block * (m->thread / m->per_block) +
-           i * b->lanes + lane;
+    int64_t of_block = mem->per_block ? mem->per_block * (m->thread / m->per_block) : 0;
+    return mem->per_thread * m->thread + of_block + i * b->lanes + lane;
+}
+
+// The lanes of a variable of the thread whose turn it is.
+static union cell *var_of(const struct machine *m, const struct loop_var *var) {
+    return m->vars[var->id] + (int64_t)m->thread * var->lanes;
+}
+
+// The same where it may be bound for the first time.
+static union cell *bind(struct machine *m, const struct loop_var *var) {
+    if (!m->vars[var->id])
+        m->vars[var->id] = arena_array(m->arena, union cell, (int64_t)m->threads_max * var->lanes);
+    return var_of(m, var);
 }
 
 // Did the threads of this warp meet since?
@@ -126,26 +138,42 @@ static bool is_across(enum loop_op op) {
     return op >= LOOP_LANES_SUM && op <= LOOP_LANES_ALL;
 }
 
-// Most of what is evaluated has one lane: that way copies no vectors.
+static union cell eval_one(struct machine *m, const struct loop_expr *e);
+
+// Most of what is evaluated is sums and products of indices.
+static bool is_index_arithmetic(const struct loop_expr *e) {
+    return e->dtype == LOOP_INDEX && (e->op == LOOP_ADD || e->op == LOOP_SUB || e->op == LOOP_MUL);
+}
+
+static union cell index_arithmetic(struct machine *m, const struct loop_expr *e) {
+    uint64_t x = (uint64_t)eval_one(m, e->arg[0]).whole;
+    uint64_t y = (uint64_t)eval_one(m, e->arg[1]).whole;
+    uint64_t z = e->op == LOOP_ADD ? x + y : e->op == LOOP_SUB ? x - y : x * y;
+    return (union cell){.whole = (int64_t)z};
+}
+
+// Nearly all of it has one lane: that way copies no vectors.
 static union cell eval_one(struct machine *m, const struct loop_expr *e) {
     assert(e->lanes == 1);
     if (e->op == LOOP_CONST)
         return cell_is_real(e->dtype) ? (union cell){.real = e->real}
                                       : (union cell){.whole = e->integer};
     if (e->op == LOOP_VAR)
-        return m->var[e->var->id].lane[0];
+        return var_of(m, e->var)[0];
+    if (is_index_arithmetic(e))
+        return index_arithmetic(m, e);
     if (e->op == LOOP_LOAD)
         return machine_read(m, e->buffer, machine_index(m, e->arg[0]), 0);
     if (e->op == LOOP_SELECT)
         return eval_one(m, e->arg[eval_one(m, e->arg[0]).whole ? 1 : 2]);
     if (e->arg[0]->lanes > 1) {
-        struct value v;
-        eval(m, e->arg[0], &v);
+        union cell v[LANES_MAX];
+        eval(m, e->arg[0], v);
         if (e->op != LOOP_LANE)
-            return cell_across(e->op, e->dtype, v.lane, e->arg[0]->lanes);
+            return cell_across(e->op, e->dtype, v, e->arg[0]->lanes);
         int64_t lane = machine_index(m, e->arg[1]);
         assert(lane >= 0 && lane < e->arg[0]->lanes);
-        return v.lane[lane];
+        return v[lane];
     }
     union cell arg[3] = {{0}};
     for (int i = 0; i < loop_ops[e->op].arity; i++)
@@ -164,35 +192,35 @@ int64_t machine_index(struct machine *m, const struct loop_expr *e) {
     return eval_one(m, e).whole;
 }
 
-static void load(struct machine *m, const struct loop_expr *e, struct value *v) {
+static void load(struct machine *m, const struct loop_expr *e, union cell *v) {
     int64_t i = machine_index(m, e->arg[0]);
     bool in_register = e->buffer->space == LOOP_REGISTER;
     for (int l = 0; l < e->lanes; l++)
-        v->lane[l] = in_register ? machine_read(m, e->buffer, i, l)
-                                 : machine_read(m, e->buffer, i + l * e->stride, 0);
+        v[l] = in_register ? machine_read(m, e->buffer, i, l)
+                           : machine_read(m, e->buffer, i + l * e->stride, 0);
 }
 
 // What kind of operation it is by element, lane for lane.
-static void apply(const struct loop_expr *e, const struct value *arg, struct value *v) {
+static void apply(const struct loop_expr *e, union cell (*arg)[LANES_MAX], union cell *v) {
     enum loop_dtype type = e->arg[0]->dtype;
     int arity = loop_ops[e->op].arity;
     for (int l = 0; l < e->lanes; l++) {
         union cell operands[3] = {{0}};
         for (int i = 0; i < arity; i++)
-            operands[i] = arg[i].lane[l];
-        v->lane[l] = cell_apply(e, type, operands);
+            operands[i] = arg[i][l];
+        v[l] = cell_apply(e, type, operands);
     }
 }
 
 // As many lanes of *v as the expression has.
-static void eval(struct machine *m, const struct loop_expr *e, struct value *v) {
-    struct value arg[3];
+static void eval(struct machine *m, const struct loop_expr *e, union cell *v) {
+    union cell arg[3][LANES_MAX];
     if (e->lanes == 1) {
-        v->lane[0] = eval_one(m, e);
+        v[0] = eval_one(m, e);
         return;
     }
     if (e->op == LOOP_VAR) {
-        memcpy(v, &m->var[e->var->id], sizeof(union cell) * (size_t)e->lanes);
+        memcpy(v, var_of(m, e->var), sizeof(union cell) * (size_t)e->lanes);
         return;
     }
     if (e->op == LOOP_LOAD) {
@@ -200,16 +228,16 @@ static void eval(struct machine *m, const struct loop_expr *e, struct value *v) 
         return;
     }
     for (int i = 0; i < loop_ops[e->op].arity; i++)
-        eval(m, e->arg[i], &arg[i]);
+        eval(m, e->arg[i], arg[i]);
     if (e->op == LOOP_BROADCAST) {
         for (int l = 0; l < e->lanes; l++)
-            v->lane[l] = arg[0].lane[0];
+            v[l] = arg[0][0];
     } else if (e->op == LOOP_LANES_REVERSED) {
         for (int l = 0; l < e->lanes; l++)
-            v->lane[l] = arg[0].lane[e->lanes - 1 - l];
+            v[l] = arg[0][e->lanes - 1 - l];
     } else if (e->op == LOOP_LANES_BEFORE_SUM || e->op == LOOP_LANES_BEFORE_PROD) {
-        cell_before(e->op == LOOP_LANES_BEFORE_SUM ? LOOP_ADD : LOOP_MUL, e->dtype, arg[0].lane,
-                    e->lanes, v->lane);
+        cell_before(e->op == LOOP_LANES_BEFORE_SUM ? LOOP_ADD : LOOP_MUL, e->dtype, arg[0],
+                    e->lanes, v);
     } else {
         apply(e, arg, v);
     }
@@ -219,17 +247,16 @@ static void run_block(struct machine *m, const struct loop_block *block, const b
 
 void machine_turn(struct machine *m, int thread) {
     m->thread = thread;
-    m->self = m->first + thread / m->per_block;
-    m->var = m->all_vars + (int64_t)thread * m->program->n_vars;
+    m->self = m->first + (m->n_threads == m->per_block ? 0 : thread / m->per_block);
 }
 
 static void run_store(struct machine *m, const struct loop_stmt *s) {
     int64_t at = machine_index(m, s->index);
-    struct value v;
-    eval(m, s->value, &v);
+    union cell v[LANES_MAX];
+    eval(m, s->value, v);
     bool in_register = s->buffer->space == LOOP_REGISTER;
     for (int l = 0; l < s->value->lanes; l++)
-        machine_write(m, s->buffer, in_register ? at : at + l, in_register ? l : 0, v.lane[l]);
+        machine_write(m, s->buffer, in_register ? at : at + l, in_register ? l : 0, v[l]);
     // Streaming stores trap where they are not aligned; every buffer begins aligned.
     if (s->stream && at % s->value->lanes != 0)
         machine_fail(m, s->buffer, at, "is streamed to but not aligned");
@@ -256,7 +283,7 @@ static void run_for(struct machine *m, const struct loop_stmt *s, const bool *ou
             machine_turn(m, t);
             if (!active[t])
                 continue;
-            union cell *var = m->var[s->var->id].lane;
+            union cell *var = bind(m, s->var);
             int64_t i = step == 0 ? machine_index(m, s->begin) : var->whole + s->step;
             // The end may not change while the loop runs: no index does.
             active[t] = i < machine_index(m, s->end);
@@ -310,7 +337,7 @@ static void run_warps(struct machine *m, const struct loop_stmt *s, const bool *
                                    s->var->name, n);
         for (int i = 0; i < WARP && n == WARP; i++) {
             machine_turn(m, first + i);
-            m->var[s->var->id].lane[0] = across_warp(s->value, lane, i);
+            bind(m, s->var)[0] = across_warp(s->value, lane, i);
         }
     }
 }
@@ -368,7 +395,7 @@ static void run_stmt(struct machine *m, const struct loop_stmt *s, const bool *a
     for (int t = 0; t < m->n_threads && !m->failed; t++) {
         machine_turn(m, t);
         if (active[t] && s->kind == LOOP_LET)
-            eval(m, s->value, &m->var[s->var->id]);
+            eval(m, s->value, bind(m, s->var));
         else if (active[t])
             run_store(m, s);
     }
@@ -399,9 +426,9 @@ static void run_gang(struct machine *m, const struct loop_kernel *k, int64_t gan
     flights_clear(m);
     for (int t = 0; t < m->n_threads; t++) {
         machine_turn(m, t);
-        m->var[k->block->id].lane[0].whole = block + t / m->per_block;
+        bind(m, k->block)->whole = block + t / m->per_block;
         if (k->threads)
-            m->var[k->thread->id].lane[0].whole = t % m->per_block;
+            bind(m, k->thread)->whole = t % m->per_block;
     }
     for (int i = 0; i < m->program->n_buffers && m->had_flights; i++)
         if (m->program->buffers[i]->space != LOOP_GLOBAL)
@@ -484,10 +511,15 @@ static void make_memory(struct machine *m, struct arena *a, const struct loop_bu
 
 bool execute(const struct loop_program *p, void *const *data, struct error *err) {
     struct arena a = {0};
-    struct machine m = {.program = p, .err = err, .per_block = 1};
     int threads = most_threads(p);
+    struct machine m = {.program = p,
+                        .err = err,
+                        .n_threads = 1,
+                        .per_block = 1,
+                        .arena = &a,
+                        .threads_max = threads};
     m.memory = arena_array(&a, struct memory, p->n_buffers);
-    m.all_vars = arena_array(&a, struct value, (int64_t)p->n_vars * threads);
+    m.vars = arena_array(&a, union cell *, p->n_vars);
     for (int i = 0; i < p->n_buffers; i++)
         make_memory(&m, &a, p->buffers[i], data[i], threads);
     m.flights = arena_array(&a, struct flight, threads);

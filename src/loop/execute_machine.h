@@ -5,11 +5,8 @@
 #include "loop/execute_op.h"
 #include "loop/loop.h"
 
+struct arena;
 struct error;
-
-struct value {
-    union cell lane[LANES_MAX];
-};
 
 // Who wrote an element: nobody, a copy that has not landed, or (launch, block) as one number.
 enum { UNDER_WAY = -1, NOBODY = 0, BEFORE = 1 };  // BEFORE: input data, or an earlier launch
@@ -55,15 +52,17 @@ struct machine {
     struct flight *flights;  // by thread
     struct async *async;     // execute_async.c: barriers in shared memory, bulk copies, products
     struct roles *roles;     // execute_roles.c: who goes his own way; NULL: nobody
-    struct value *var;       // by variable id, of the thread
-    struct value *all_vars;
-    int n_threads;  // at least 1, of all blocks of a gang
-    int per_block;  // of one of them
-    int thread;     // whose turn it is
-    int epoch;      // barriers passed and blocks begun: never the same number again
-    int *syncs;     // by warp: how often its threads met
-    int64_t first;  // the gang's first block as a writer
-    int64_t self;   // the thread's block as a writer
+    union cell **vars;  // by variable id: its lanes of every thread, one after the other, which
+                        // is how statements go over them; NULL: nobody has bound it yet
+    struct arena *arena;
+    int threads_max;  // of any kernel
+    int n_threads;    // at least 1, of all blocks of a gang
+    int per_block;    // of one of them
+    int thread;       // whose turn it is
+    int epoch;        // barriers passed and blocks begun: never the same number again
+    int *syncs;       // by warp: how often its threads met
+    int64_t first;    // the gang's first block as a writer
+    int64_t self;     // the thread's block as a writer
     struct error *err;
     bool had_flights;  // something was marked as under way since this was last false
     bool failed;

@@ -124,6 +124,7 @@ static void add_text(struct str *s, const char *before, const char *text) {
 
 static void add_finding(struct str *s, const json_t *f) {
     const json_t *gain = json_object_get(f, "expected_gain"), *one;
+    const json_t *sure = json_object_get(f, "confidence");
     size_t i;
     add_text(s, "- ", mcp_text(f, "tool"));
     add_text(s, ", severity ", mcp_text(f, "severity"));
@@ -131,6 +132,8 @@ static void add_finding(struct str *s, const json_t *f) {
     add_text(s, "\n  evidence: ", mcp_text(f, "evidence"));
     if (json_is_number(gain))
         str_printf(s, "\n  worth at most: %.2fx", json_number_value(gain));
+    if (json_is_number(sure))
+        str_printf(s, "\n  confidence: %.1f", json_number_value(sure));
     json_array_foreach(json_object_get(f, "actions"), i, one) {
         add_text(s, "\n  try: ", mcp_text(one, "words"));
         add_text(s, " -> ", mcp_text(one, "move"));

@@ -116,11 +116,11 @@ void diagnosis_examine(struct arena *a, int top, struct diagnosis *d) {
 
 // ---- for people
 
-static void put_findings(struct str *s, const struct finding *found, int n) {
+static void put_findings(struct arena *a, struct str *s, const struct finding *found, int n) {
     for (int i = 0; i < n; i++) {
         const struct finding *f = &found[i];
-        str_printf(s, "  %-9s %s (%s): %s", i == 0 ? "findings" : "", f->tool,
-                   severity_name(f->severity), f->cause);
+        str_printf(s, "  %-9s %s (%s): %s", i == 0 ? "findings" : "", f->tool, finding_weight(a, f),
+                   f->cause);
         if (f->expected_gain > 1.005)
             str_printf(s, "; worth up to %.2fx", f->expected_gain);
         str_printf(s, "\n%*s%s\n", 12, "", f->evidence);
@@ -175,7 +175,7 @@ void diagnosis_absent(struct diagnosis *d, const char *what) {
 }
 
 void diagnosis_put(struct arena *a, struct str *s, const struct diagnosis *d) {
-    put_findings(s, d->findings, d->n_findings);
+    put_findings(a, s, d->findings, d->n_findings);
     for (int i = 0; i < d->n_kernels; i++) {
         const struct diagnosed_kernel *k = &d->kernels[i];
         str_printf(s, "\n%s\n", k->name);
@@ -183,7 +183,7 @@ void diagnosis_put(struct arena *a, struct str *s, const struct diagnosis *d) {
         if (k->measured.kind != CLASS_UNKNOWN)
             str_printf(s, "  class     %s\n", class_text(a, &k->measured));
         put_spots(s, k);
-        put_findings(s, k->findings, k->n_findings);
+        put_findings(a, s, k->findings, k->n_findings);
         if (k->n_findings == 0)
             str_puts(s, "  findings  none\n");
     }

@@ -170,14 +170,15 @@ static void call_branch(struct str *out, const struct export_view *e) {
     long long bytes = 0;
     for (int i = 0; i < p->n_inputs; i++)
         bytes += bytes_of(input_node(p, i));
-    str_printf(out, "        fprintf(stderr, \"%s: drawing %.4g MB of inputs%s\\n\");\n", p->name,
+    str_printf(out, "        say(\"%s: drawing %.4g MB of inputs%s\");\n", p->name,
                (double)bytes / 1e6, is_gpu ? " on the GPU" : "");
     for (int i = 0; i < p->n_inputs; i++)
         is_gpu ? make_device_input(out, e, i) : make_input(out, e, i);
     str_puts(out, "        if (mode == WRITE) {\n");
     for (int i = 0; i < p->n_inputs; i++)
         write_input(out, e, i);
-    str_puts(out, "            return 0;\n        }\n");
+    str_printf(out, "            return 0;\n        }\n        say(\"%s: calling it\");\n",
+               p->name);
     if (is_gpu) {
         device_call(out, e);
         return;
@@ -191,19 +192,28 @@ static void call_branch(struct str *out, const struct export_view *e) {
 
 static void main_function(struct str *out, const struct export_view *e) {
     const struct problem *p = e->problem;
-    str_puts(out, "int main(int argc, char **argv) {\n"
-                  "    enum { CALL, WRITE, READ } mode = CALL;\n"
-                  "    const char *directory = argc == 3 ? argv[2] : \".\";\n"
-                  "    if (argc == 3 && strcmp(argv[1], \"--write\") == 0) {\n"
-                  "        mode = WRITE;\n"
-                  "    } else if (argc == 3 && strcmp(argv[1], \"--read\") == 0) {\n"
-                  "        mode = READ;\n"
-                  "    } else if (argc > 1) {\n"
-                  "        fprintf(stderr, \"usage: check [--write DIR | --read DIR]\\n\"\n"
-                  "                        \"--write: the inputs, as DIR/input_0.bin ...\\n\"\n"
-                  "                        \"--read: compare DIR/output_0.bin ... instead of "
-                  "calling the function\\n\");\n"
-                  "        return 2;\n    }\n");
+    str_puts(out,
+             "// Progress, for who waits at a terminal.\n"
+             "static int is_quiet;\n"
+             "static void say(const char *what) {\n"
+             "    if (!is_quiet && isatty(2))\n"
+             "        fprintf(stderr, \"%s\\n\", what);\n}\n\n"
+             "int main(int argc, char **argv) {\n"
+             "    enum { CALL, WRITE, READ } mode = CALL;\n"
+             "    if (argc > 1 && strcmp(argv[1], \"--quiet\") == 0) {\n"
+             "        is_quiet = 1;\n        argc--;\n        argv++;\n    }\n"
+             "    const char *directory = argc == 3 ? argv[2] : \".\";\n"
+             "    if (argc == 3 && strcmp(argv[1], \"--write\") == 0) {\n"
+             "        mode = WRITE;\n"
+             "    } else if (argc == 3 && strcmp(argv[1], \"--read\") == 0) {\n"
+             "        mode = READ;\n"
+             "    } else if (argc > 1) {\n"
+             "        fprintf(stderr, \"usage: check [--quiet] [--write DIR | --read DIR]\\n\"\n"
+             "                        \"--quiet: no progress on the terminal\\n\"\n"
+             "                        \"--write: the inputs, as DIR/input_0.bin ...\\n\"\n"
+             "                        \"--read: compare DIR/output_0.bin ... instead of "
+             "calling the function\\n\");\n"
+             "        return 2;\n    }\n");
     for (int i = 0; i < p->n_outputs; i++)
         str_printf(out, "    void *out_%d = allocate(%lld);\n", i, bytes_of(output_node(p, i)));
     str_puts(out, "    if (mode == READ) {\n");
@@ -212,7 +222,7 @@ static void main_function(struct str *out, const struct export_view *e) {
                    bytes_of(output_node(p, i)));
     str_puts(out, "    } else {\n");
     call_branch(out, e);
-    str_puts(out, "    }\n    int ok = 1;\n");
+    str_printf(out, "    }\n    say(\"%s: comparing\");\n    int ok = 1;\n", p->name);
     for (int i = 0; i < p->n_outputs; i++)
         str_printf(out,
                    "    ok &= compare(\"%s\", %d, out_%d, samples_%d, sizeof samples_%d / sizeof "
@@ -301,7 +311,7 @@ const char *export_check(struct arena *a, const struct export_view *e) {
                "// Draws the inputs anew from a stored seed, calls %s() and compares\n"
                "// elements spread over each output with what float64 gives. Exit status 0: ok.\n"
                "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n"
-               "#include <stdlib.h>\n#include <string.h>\n\n"
+               "#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n\n"
                "#include \"hone_inputs.h\"\n#include \"hone_elements.h\"\n#include \"%s.h\"\n\n"
                "struct sample {\n    long index;\n    double expected, limit;\n};\n\n"
                "#include \"samples.h\"\n\n",

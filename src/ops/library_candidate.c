@@ -3,10 +3,10 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
-#include "eval/blas.h"
-#include "eval/gpu_calls.h"
 #include "family/lower.h"
 #include "family/source_plan.h"
+#include "library/blas.h"
+#include "library/gpu_calls.h"
 
 // What a GPU's calls need, each once: "cuBLASLt 13.0.2, cuDNN 9.10.2".
 static bool name_gpu_libraries(struct str *names, const struct plan *p, struct error *err) {

@@ -15,11 +15,11 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "build/compile_ahead.h"
-#include "eval/play.h"
 #include "family/lower.h"
 #include "lang/lang.h"
 #include "ops/op_machine.h"
 #include "ops/op_table.h"
+#include "play/play.h"
 #include "record/table_counters.h"
 
 enum { CHUNK = 64 };

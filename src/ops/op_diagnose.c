@@ -145,6 +145,8 @@ bool op_diagnose(struct arena *a, const struct diagnose_request *q, struct diagn
     if (out->profile.n_launches == 0)
         return error_set(err, ERROR_USAGE, "%s: there is no kernel in it", q->files[0]);
     diagnosis_examine(a, q->top, out);
+    if (r.profile.n_more > 0)
+        out->n_left_out += r.profile.n_more - 1;
     plugins_find(a, q->tool, &plugins);
     plugins_run(a, &plugins, out);
     note_absent(out);

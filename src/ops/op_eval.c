@@ -15,6 +15,7 @@
 #include "eval/pairs.h"
 #include "family/lower.h"
 #include "ops/candidate_file.h"
+#include "ops/library_candidate.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
 #include "ops/op_resolution.h"
@@ -238,6 +239,21 @@ bool op_eval(struct arena *a, const struct eval_request *q, struct eval_report *
     return ok;
 }
 
+bool op_eval_library_absent(struct arena *a, const struct eval_request *q, const char **why,
+                            struct error *err) {
+    struct eval_request ask = *q;
+    struct eval_report r;
+    struct candidate c;
+    struct error absent = {0};
+    ask.depth = EVAL_VERIFY;  // no baseline is needed
+    *why = NULL;
+    if (!prepare(a, &ask, &r, err))
+        return false;
+    if (!library_candidate(a, r.problem, &r.target, &c, &absent))
+        *why = arena_strdup(a, absent.text);
+    return true;
+}
+
 bool op_eval_each(struct arena *a, const struct eval_request *q, const struct eval_list *list,
                   struct error *err) {
     struct eval_report r;
@@ -253,6 +269,8 @@ bool op_eval_each(struct arena *a, const struct eval_request *q, const struct ev
     bool ok = true;
     for (int i = 0; i < list->n_candidates && ok; i++) {
         int64_t start_ns = clock_now_ns();
+        if (list->on_start)
+            list->on_start(list->candidates[i], list->ctx);
         struct eval_report each = {.problem = r.problem,
                                    .target = r.target,
                                    .bound = r.bound,
@@ -472,11 +490,11 @@ static void put_launches(struct arena *a, struct str *s, const struct profile *p
         str_printf(s, "  launches  %s\n", words);
 }
 
-static void put_findings(struct str *s, const struct eval_report *r) {
+static void put_findings(struct arena *a, struct str *s, const struct eval_report *r) {
     for (int i = 0; i < r->n_findings; i++) {
         const struct finding *f = &r->findings[i];
         str_printf(s, "  %-9s %s (%s): %s; %s\n", i == 0 ? "findings" : "", f->tool,
-                   severity_name(f->severity), f->cause, f->evidence);
+                   finding_weight(a, f), f->cause, f->evidence);
         for (int k = 0; k < f->n_actions && k < ACTIONS_SHOWN; k++)
             str_printf(s, "%*s- %s\n", 14, "", f->actions[k].words);
     }
@@ -542,7 +560,7 @@ const char *op_eval_text(struct arena *a, const struct eval_report *r) {
         put_time(a, &s, r);
     put_resources(&s, &r->result.profile);
     put_launches(a, &s, &r->result.profile);
-    put_findings(&s, r);
+    put_findings(a, &s, r);
     double restart_s = profile_get(&r->result.profile, METRIC_RESTART);
     if (isfinite(restart_s))
         str_printf(&s, "  restart   %s from the loss of a runner to the first call after it\n",

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "eval/evaluate.h"
 #include "model/bound.h"
+#include "place/evaluate.h"
 #include "record/run.h"
 
 struct arena;
@@ -53,11 +53,17 @@ struct eval_report {
 bool op_eval(struct arena *a, const struct eval_request *request, struct eval_report *report,
              struct error *err);
 
+// Why there is no candidate `library` of this problem where the request's candidate would run;
+// *why is NULL where there is one.
+bool op_eval_library_absent(struct arena *a, const struct eval_request *request, const char **why,
+                            struct error *err);
+
 // The same for one candidate after the other, by one judge that stays warm. False when nothing
 // could be judged any more.
 struct eval_list {
     const char *const *candidates;
     int n_candidates;
+    void (*on_start)(const char *candidate, void *ctx);         // called before each; may be NULL
     void (*on_report)(const struct eval_report *r, void *ctx);  // called with each verdict
     void *ctx;
 };

@@ -11,21 +11,23 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "eval/play.h"
 #include "ops/op_eval.h"
 #include "ops/op_machine.h"
 #include "ops/op_runs.h"
 #include "ops/plugins.h"
+#include "play/play.h"
 #include "profile/classify.h"
+#include "profile/source.h"
+#include "store/store.h"
 #include "tools/tool.h"
 
 enum { ACTIONS_SHOWN = 3, SPOTS_SHOWN = 3 };
 
-static bool is_countable(const struct target *t, struct error *err) {
-    return t->is_gpu ||
-           error_set(
-               err, ERROR_UNSUPPORTED,
-               "counters are read on a GPU (--target cuda); on a CPU hone eval prints findings");
+// What only a profiler of the card can do.
+static bool is_countable(const struct candidate_profile_request *q, const struct target *t,
+                         struct error *err) {
+    return t->is_gpu || (!q->by_ncu && q->repeat == 0) ||
+           error_set(err, ERROR_UNSUPPORTED, "--by ncu and --repeat are for a GPU (--target cuda)");
 }
 
 static bool judge_file(struct arena *a, const struct candidate_profile_request *q,
@@ -36,7 +38,7 @@ static bool judge_file(struct arena *a, const struct candidate_profile_request *
                                .target = q->target ? q->target : "cuda",
                                .dims = q->dims,
                                .depth = EVAL_SCREEN};
-    if (!op_target(a, ask.target, &out->target, err) || !is_countable(&out->target, err) ||
+    if (!op_target(a, ask.target, &out->target, err) || !is_countable(q, &out->target, err) ||
         !op_eval(a, &ask, r, err))
         return false;
     out->problem = r->problem;
@@ -73,6 +75,30 @@ static bool look_up(struct arena *a, const struct candidate_profile_request *q,
            error_set(err, ERROR_USAGE, "%s has no source in the store", q->file);
 }
 
+// Lines that samples lie in belong to the node from now on: its page shows them.
+static void keep_lines(struct arena *a, const struct candidate_profile_request *q,
+                       struct candidate_profile *out) {
+    struct error err = {0};
+    struct store *s = NULL;
+    struct run_view v;
+    int node;
+    if (out->profile.n_lines == 0)
+        return;
+    bool ok = op_show(a, q->store, q->file, &v, &node, &err) &&
+              op_open_store(a, q->store, true, &s, &err) && store_lock_run(s, v.run.id, &err);
+    if (ok) {
+        struct search_node n = v.nodes[node];
+        n.profile.lines = out->profile.lines;
+        n.profile.n_lines = out->profile.n_lines;
+        ok = store_put_node(s, v.run.id, &n, &err);
+    }
+    if (s)
+        store_close(s);
+    if (!ok && out->collected.n_notes < COLLECT_NOTES_MAX)
+        out->collected.notes[out->collected.n_notes++] =
+            arena_printf(a, "samples are not kept with the node: %s", err.text);
+}
+
 // In a process that stays: the first time with its start, then as in a search.
 static bool repeat(struct play *play, struct arena *a, int n, struct candidate_profile *out,
                    struct error *err) {
@@ -90,7 +116,7 @@ static bool repeat(struct play *play, struct arena *a, int n, struct candidate_p
 static bool play(struct arena *a, const struct candidate_profile_request *q,
                  struct candidate_profile *out, struct error *err) {
     struct play *play;
-    if (!is_countable(&out->target, err) || !play_open(&play, out->problem, &out->target, err))
+    if (!is_countable(q, &out->target, err) || !play_open(&play, out->problem, &out->target, err))
         return false;
     bool ok = play_candidate(play, a, &out->candidate, q->by_ncu ? PLAY_NCU : PLAY_FULL,
                              &out->profile, &out->collected, err) &&
@@ -105,6 +131,15 @@ static void note_wrong(void *ctx, const char *words) {
         c->notes[c->n_notes++] = words;
 }
 
+// On a CPU the judge's own runner was counted and its code read: what of that could not be had.
+static void note_absent(struct arena *a, struct candidate_profile *out) {
+    for (int i = 0; i < n_sources; i++) {
+        const char *why = "";
+        if (sources[i].is_cpu && !sources[i].find(a, &why))
+            note_wrong(&out->collected, arena_printf(a, "%s: %s", sources[i].gives, why));
+    }
+}
+
 bool op_profile_candidate(struct arena *a, const struct candidate_profile_request *q,
                           struct candidate_profile *out, struct error *err) {
     *out = (struct candidate_profile){0};
@@ -112,8 +147,12 @@ bool op_profile_candidate(struct arena *a, const struct candidate_profile_reques
         return false;
     if (out->verdict.kind != VERDICT_OK)
         return true;  // the answer is negative
-    if (!play(a, q, out, err))
+    if (!out->target.is_gpu)
+        note_absent(a, out);
+    else if (!play(a, q, out, err))
         return false;
+    if (!file_exists(q->file))
+        keep_lines(a, q, out);
     struct plugins plugins;
     plugins_find(a, q->tool, &plugins);
     plugins_say(a, &plugins, &out->target, &out->bound, &out->profile, note_wrong, &out->collected);
@@ -140,7 +179,7 @@ static void put_runs(struct str *s, const struct candidate_profile *p) {
     if (run_s[0] > 0)
         str_printf(s, "runs: %.2f s with a timeline, %.2f s with counters, %.2f s with samples\n",
                    run_s[0], run_s[1], run_s[2]);
-    else
+    else if (run_s[1] > 0)
         str_printf(s, "runs: %.2f s by ncu\n", run_s[1]);
     if (n < 1)
         return;
@@ -169,6 +208,19 @@ static void put_launches(struct arena *a, struct str *s, const struct candidate_
     }
 }
 
+// The processor's own counters and the model of its hot loop, where there are any.
+static void put_cpu(struct str *s, const struct profile *p) {
+    double cycles = profile_get(p, METRIC_CPU_CYCLES), turn = profile_get(p, METRIC_HOT_CYCLES);
+    if (isfinite(cycles))
+        str_printf(
+            s, "counters    %.3g cycles, %.2f instructions a cycle, %.3g misses of the caches\n",
+            cycles, profile_get(p, METRIC_CPU_INSTRUCTIONS) / cycles,
+            profile_get(p, METRIC_CPU_CACHE_MISSES));
+    if (isfinite(turn))
+        str_printf(s, "hot loop    %.1f cycles a turn by llvm-mca, %.1f by its units\n", turn,
+                   profile_get(p, METRIC_HOT_UNIT_CYCLES));
+}
+
 const char *op_profile_candidate_text(struct arena *a, const struct candidate_profile *p) {
     struct str s = {0};
     double time_s = profile_get(&p->profile, METRIC_TIME);
@@ -184,10 +236,12 @@ const char *op_profile_candidate_text(struct arena *a, const struct candidate_pr
         str_printf(&s, ", %.0f%% of reach", 100 * p->bound.reach_s / time_s);
     str_puts(&s, "\n");
     put_launches(a, &s, p);
+    if (!p->target.is_gpu)
+        put_cpu(&s, &p->profile);
     for (int i = 0; i < p->n_findings; i++) {
         const struct finding *f = &p->findings[i];
-        str_printf(&s, "%-11s %s (%s): %s", i == 0 ? "findings" : "", f->tool,
-                   severity_name(f->severity), f->cause);
+        str_printf(&s, "%-11s %s (%s): %s", i == 0 ? "findings" : "", f->tool, finding_weight(a, f),
+                   f->cause);
         if (f->expected_gain > 1.005)
             str_printf(&s, "; worth up to %.2fx", f->expected_gain);
         str_printf(&s, "\n%*s%s\n", 12, "", f->evidence);

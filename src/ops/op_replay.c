@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "eval/evaluate.h"
 #include "mind/proposer.h"
 #include "model/bound.h"
 #include "ops/op_machine.h"
@@ -22,7 +21,9 @@
 #include "ops/op_table.h"
 #include "ops/op_team.h"
 #include "ops/recording.h"
+#include "place/evaluate.h"
 #include "record/advice.h"
+#include "record/event.h"
 #include "search/judging.h"
 #include "search/optimize.h"
 #include "search/policy.h"
@@ -180,6 +181,12 @@ static bool start_team(struct replay *r, struct error *err) {
     return ok && op_team_start(&r->team, r->store, &r->run, NULL, NULL, err);
 }
 
+static void tell_node(const struct event *e, void *ctx) {
+    struct replay *r = ctx;
+    if (e->kind == EVENT_EVALUATED && e->node)
+        r->q->on_node(e->node->number, r->recording.n_nodes, r->q->ctx);
+}
+
 static bool work(struct replay *r, struct error *err) {
     const struct run *run = &r->recording.run;
     struct policy_choice policy;
@@ -202,6 +209,8 @@ static bool work(struct replay *r, struct error *err) {
         .judge = r->recorded,
         .has_energy = r->target.is_gpu && !r->table,
         .store = r->store,
+        .on_event = r->q->on_node ? tell_node : NULL,
+        .event_ctx = r,
         .first = r->recording.n_nodes > 0 && r->recording.nodes[0].candidate.kernel
                      ? &r->recording.nodes[0].candidate
                      : NULL,

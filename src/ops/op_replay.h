@@ -14,6 +14,9 @@ struct replay_request {
     const char *store;  // NULL: settings, then upward
     const char *out;    // write the recording here and do no more; NULL: replay it
     bool re_evaluate;   // judge every candidate anew on this machine
+    // Called with each node that comes, and how many the record has; may be NULL.
+    void (*on_node)(int node, int n_nodes, void *ctx);
+    void *ctx;
 };
 
 struct replay_outcome {

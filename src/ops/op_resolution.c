@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "eval/evaluate.h"
 #include "eval/stats.h"
 #include "family/lower.h"
 #include "lang/lang.h"
+#include "place/evaluate.h"
 
 const double resolution_seconds[RESOLUTIONS] = {1, 5, 20};
 

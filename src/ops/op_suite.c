@@ -60,6 +60,7 @@ struct suite {
     struct suite_run *runs;  // [(table * n_values + value) * seeds + seed]
     pthread_mutex_t lock;
     struct error err;  // of the first run that failed
+    int64_t n_done;
 };
 
 static struct suite_run *runs_of(const struct suite *s, int table, int value) {
@@ -228,6 +229,15 @@ static bool tell(struct arena *a, const struct suite_request *q, const struct op
     return true;
 }
 
+static void count_run(struct suite *s) {
+    const struct suite_request *q = s->q;
+    pthread_mutex_lock(&s->lock);
+    s->n_done++;
+    if (q->on_run)
+        q->on_run(s->n_done, q->n_tables * s->out->n_values * q->seeds, q->ctx);
+    pthread_mutex_unlock(&s->lock);
+}
+
 // Seeds [begin, end) of every value on every table.
 static void run_seeds(void *ctx, int64_t begin, int64_t end) {
     struct suite *s = ctx;
@@ -239,9 +249,11 @@ static void run_seeds(void *ctx, int64_t begin, int64_t end) {
         bool ok =
             op_table_open(&a, s->q->tables[t], table, &err) && tell(&a, s->q, table, &told, &err);
         for (int v = 0; ok && v < s->out->n_values; v++)
-            for (int64_t seed = begin; ok && seed < end && !has_failed(s); seed++)
+            for (int64_t seed = begin; ok && seed < end && !has_failed(s); seed++) {
                 ok =
                     run_once(table, &told, s, &s->settings[v], seed, &runs_of(s, t, v)[seed], &err);
+                count_run(s);
+            }
         if (!ok)
             fail(s, &err);
         arena_reset(&a);

@@ -26,6 +26,9 @@ struct suite_request {
     bool from_default;  // begin with the table's first block; else with one that the seed draws
     int n_threads;      // 0: one per CPU
     bool (*is_stopped)(void);  // asked between runs; may be NULL
+    // Called after each run, by any thread, one at a time; may be NULL.
+    void (*on_run)(int64_t n_done, int64_t n_all, void *ctx);
+    void *ctx;
 };
 
 // A mean over runs with its 95% interval.

@@ -25,12 +25,12 @@
 #include "base/str.h"
 #include "build/compile_ahead.h"
 #include "calibrate/calibrate.h"
-#include "eval/evaluate.h"
 #include "family/block_set.h"
 #include "family/enumerate.h"
 #include "family/lower.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
+#include "place/evaluate.h"
 #include "record/table.h"
 
 enum { CHUNK = 64, INFRA_MAX = 3, TRIES = 2, PASSES = 3 };

@@ -32,7 +32,7 @@ static struct tool_tally *find(struct tool_list *l, const char *name) {
 
 struct tool_samples *op_tools_begin(struct arena *a, struct tool_list *list) {
     struct tool_samples *s = arena_new(a, struct tool_samples);
-    *list = (struct tool_list){.n_runs = -1};
+    *list = (struct tool_list){.n_runs = -1, .levels = {{.from = 0.8}, {.from = 0.5}, {0}}};
     while (tools[list->n])
         list->n++;
     list->tallies = arena_array(a, struct tool_tally, list->n);
@@ -45,7 +45,28 @@ struct tool_samples *op_tools_begin(struct arena *a, struct tool_list *list) {
     return s;
 }
 
-static void add_node(struct tool_samples *s, const struct search_node *n) {
+// How sure the finding of its parent was that a node followed; NAN: not recorded.
+static double confidence_behind(const struct search_node *nodes, int n_nodes,
+                                const struct search_node *n) {
+    for (int i = 0; i < n_nodes; i++)
+        for (int k = 0; nodes[i].number == n->parent && k < nodes[i].n_findings; k++)
+            if (strcmp(nodes[i].findings[k].tool, n->tool) == 0)
+                return nodes[i].findings[k].confidence;
+    return NAN;
+}
+
+static void add_level(struct tool_list *l, double confidence, bool has_helped) {
+    int i = 0;
+    if (!isfinite(confidence))
+        return;
+    while (i < CONFIDENCE_LEVELS - 1 && confidence < l->levels[i].from)
+        i++;
+    l->levels[i].n_followed++;
+    l->levels[i].n_helped += has_helped;
+}
+
+static void add_node(struct tool_samples *s, const struct search_node *nodes, int n_nodes,
+                     const struct search_node *n) {
     for (int i = 0; i < n->n_findings; i++) {
         struct tool_tally *t = find(s->list, n->findings[i].tool);
         if (t)
@@ -56,6 +77,7 @@ static void add_node(struct tool_samples *s, const struct search_node *n) {
         return;
     t->n_followed++;
     t->n_helped += n->gain > HELPED;
+    add_level(s->list, confidence_behind(nodes, n_nodes, n), n->gain > HELPED);
     if (!(n->expected > 0) || !(n->gain > 0) || t->n_predicted == SAMPLES_MAX)
         return;
     s->expected[t - s->list->tallies][t->n_predicted] = n->expected;
@@ -64,7 +86,7 @@ static void add_node(struct tool_samples *s, const struct search_node *n) {
 
 void op_tools_add(struct tool_samples *s, const struct search_node *nodes, int n_nodes) {
     for (int i = 0; i < n_nodes; i++)
-        add_node(s, &nodes[i]);
+        add_node(s, nodes, n_nodes, &nodes[i]);
 }
 
 static int compare(const void *x, const void *y) {
@@ -172,6 +194,11 @@ const char *op_tools_text(struct arena *a, const struct tool_list *l) {
     if (l->n_predicted > 0)
         str_printf(&s, "all: %d moves with an expected gain; what came is off by %.0f%% (median)\n",
                    l->n_predicted, 100 * l->error);
+    for (int i = 0; has_runs && i < CONFIDENCE_LEVELS; i++)
+        if (l->levels[i].n_followed > 0)
+            str_printf(&s, "confidence %.1f to %.1f: %d of %d moves helped\n", l->levels[i].from,
+                       i == 0 ? 1 : l->levels[i - 1].from, l->levels[i].n_helped,
+                       l->levels[i].n_followed);
     return str_take(a, &s);
 }
 
@@ -194,8 +221,13 @@ json_t *op_tools_json(const struct tool_list *l) {
                       "helped", t->n_helped, "expected", json_optional_real(t->expected), "gain",
                       json_optional_real(t->gain), "error", json_optional_real(t->error)));
     }
-    return json_pack("{s:s, s:i, s:i, s:o, s:o}", "schema", "hone.tools/1", "runs",
+    json_t *levels = json_array();
+    for (int i = 0; i < CONFIDENCE_LEVELS; i++)
+        json_array_append_new(levels,
+                              json_pack("{s:f, s:i, s:i}", "from", l->levels[i].from, "followed",
+                                        l->levels[i].n_followed, "helped", l->levels[i].n_helped));
+    return json_pack("{s:s, s:i, s:i, s:o, s:o, s:o}", "schema", "hone.tools/1", "runs",
                      l->n_runs < 0 ? 0 : l->n_runs, "predicted", l->n_predicted, "error",
-                     l->n_predicted > 0 ? json_optional_real(l->error) : json_null(), "tools",
-                     array);
+                     l->n_predicted > 0 ? json_optional_real(l->error) : json_null(), "confidence",
+                     levels, "tools", array);
 }

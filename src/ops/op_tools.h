@@ -22,12 +22,20 @@ struct tool_tally {
     double error;           // median of |gain / expected - 1|
 };
 
+// Moves by how sure their findings were: does what is surer help more often?
+enum { CONFIDENCE_LEVELS = 3 };
+struct tool_level {
+    double from;  // this confidence, up to that of the level before
+    int n_followed, n_helped;
+};
+
 struct tool_list {
     struct tool_tally *tallies;
     int n;
     int n_runs;       // that were counted; -1: there is no store
     int n_predicted;  // of all tools
     double error;     // median over those
+    struct tool_level levels[CONFIDENCE_LEVELS];
 };
 
 // `store` NULL: the one of this directory, which may be absent.

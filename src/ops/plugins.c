@@ -143,6 +143,9 @@ static bool read_finding(struct plugin *p, const json_t *json, struct finding *f
     const char *cause = json_string_value(json_object_get(json, "cause"));
     const char *evidence = json_string_value(json_object_get(json, "evidence"));
     const json_t *gain = json_object_get(json, "gain"), *actions = json_object_get(json, "actions");
+    double sure = json_is_number(json_object_get(json, "confidence"))
+                      ? json_number_value(json_object_get(json, "confidence"))
+                      : NAN;
     *kernel = (int)json_integer_value(json_object_get(json, "kernel"));
     if (!severity || !cause || *kernel < 0 || *kernel >= p->d->n_kernels)
         return false;
@@ -151,6 +154,7 @@ static bool read_finding(struct plugin *p, const json_t *json, struct finding *f
                           .cause = arena_strdup(p->a, cause),
                           .evidence = arena_strdup(p->a, evidence ? evidence : ""),
                           .share = NAN,
+                          .confidence = sure >= 0 && sure <= 1 ? sure : NAN,
                           .expected_gain = json_is_number(gain) ? json_number_value(gain) : NAN};
     for (int s = SEVERITY_LOW; s <= SEVERITY_HIGH; s++)
         if (strcmp(severity, severity_name((enum severity)s)) == 0)

@@ -20,6 +20,7 @@
 #include "gpu/library.h"
 #include "profile/counters.h"
 #include "profile/inject_bytes.h"
+#include "profile/line_table.h"
 #include "profile/sass.h"
 
 enum { RUN_TIMELINE, RUN_COUNTERS, RUN_SAMPLES, CUBIN_BYTES_MAX = 256 << 20 };
@@ -202,13 +203,61 @@ static double *issued_of(struct arena *a, const struct program_data *d, const ch
     return issued;
 }
 
+static void add_line(struct collecting *c, const char *launch, int line,
+                     const struct program_spot *s) {
+    struct profile *p = &c->out->profile;
+    struct profile_line *at = p->lines;
+    while (at < p->lines + p->n_lines && (at->line != line || strcmp(at->launch, launch) != 0))
+        at++;
+    if (at == p->lines + p->n_lines)
+        p->lines[p->n_lines++] = (struct profile_line){.launch = launch, .line = line};
+    // The reason of the instruction that most of the line's samples are at.
+    if (s->waiting > 0 && s->samples > at->samples)
+        at->reason = s->reason;
+    at->samples += s->samples;
+}
+
+// The line of the source that was asked for which a sample lies in; 0: in none of it. Without a
+// table what CUPTI says, which is the innermost place.
+static int line_of(const struct collecting *c, const struct line_table *t,
+                   const struct program_spot *s) {
+    if (t)
+        return line_table_find(t, s->kernel, s->pc, c->q->source);
+    const char *slash = s->file ? strrchr(s->file, '/') : NULL, *file = slash ? slash + 1 : s->file;
+    return file && strcmp(file, c->q->source) == 0 ? s->line : 0;
+}
+
+static bool is_chosen(const struct collecting *c, const char *kernel) {
+    for (int i = 0; i < c->n_chosen; i++)
+        if (strcmp(c->out->kernels[i].kernel->name, kernel) == 0)
+            return true;
+    return false;
+}
+
+// The samples of the chosen kernels, by lines of the source that was asked for.
+static void take_lines(struct collecting *c, const struct line_table *t) {
+    struct program_data *d = &c->samples;
+    struct profile *p = &c->out->profile;
+    if (!c->q->source || d->n_spots == 0 || p->n_lines > 0)
+        return;
+    p->lines = arena_array(c->a, struct profile_line, d->n_spots);
+    for (int i = 0; i < d->n_spots; i++) {
+        int line = is_chosen(c, d->spots[i].kernel) ? line_of(c, t, &d->spots[i]) : 0;
+        if (line > 0)
+            add_line(c, d->spots[i].kernel, line, &d->spots[i]);
+    }
+}
+
 // Machine code that a run left: its metrics, and what stands at each sample.
 static void take_cubin(struct collecting *c, const char *path) {
     struct arena scratch = {0};
     struct error ignored = {0};
     struct sass code;
+    struct line_table table;
     size_t len;
     const char *bytes = file_read(&scratch, path, CUBIN_BYTES_MAX, &len, &ignored);
+    if (bytes && line_table_read(&scratch, bytes, len, &table))
+        take_lines(c, &table);
     if (bytes && sass_read(&scratch, bytes, len, &code, &ignored)) {
         for (int i = 0; i < c->n_chosen; i++) {
             struct collected_kernel *k = &c->out->kernels[i];
@@ -385,6 +434,7 @@ bool collect(struct arena *a, const struct collect_request *q, struct collected 
         run_samples(&c);
     take_cubins(&c, "counters");
     take_cubins(&c, "samples");
+    take_lines(&c, NULL);  // where no cubin has a table
     if (c.dir)
         file_remove_tree(c.dir, &ignored);
     cupti_close(&c.cupti);

@@ -25,6 +25,7 @@ struct collect_request {
     bool only_timeline;
     bool is_ours;  // it ends by exit(): the library need not be loaded before it for _exit()
     int64_t memory_bytes;  // what the program has on the card; 0: not known
+    const char *source;    // samples are wanted by lines of this file, too; NULL: they are not
 };
 
 // Where samples of a kernel lie.
@@ -46,8 +47,9 @@ struct collected {
     struct program_data timeline;
     struct foreground_result end;  // of the first run
     double run_s[3];  // how long the runs took: timeline, counters, samples; 0: not done
-    struct profile
-        profile;  // of kernels that match, by their time; metrics of the timeline in `call`
+    // Of kernels that match, by their time; metrics of the timeline in `call`, samples by lines of
+    // the source that was asked for in `lines`.
+    struct profile profile;
     struct collected_kernel *kernels;  // parallel to its launches
     double all_s;                      // of all kernels, those that do not match too
     int passes;
@@ -55,7 +57,7 @@ struct collected {
     int n_notes;
 };
 
-// For a process that stays and is asked about one candidate after the other (eval/play_warm.h): the
+// For a process that stays and is asked about one candidate after the other (play/play_warm.h): the
 // library as a file, what to write into its `ask`, and why counters did not come.
 bool collect_place_library(struct arena *a, const char **path, struct error *err);
 struct counter_plan;

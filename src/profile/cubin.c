@@ -161,3 +161,55 @@ bool cubin_read(struct arena *a, const void *bytes, size_t len, struct cubin_fil
     }
     return true;
 }
+
+// ---- other sections
+
+static bool find_section(const struct reader *r, const char *wanted, Elf64_Shdr *out) {
+    for (int i = 0; i < r->header.e_shnum; i++) {
+        *out = section(r, i);
+        const char *name = text_at(r, &r->names, out->sh_name);
+        if (name && strcmp(name, wanted) == 0 && out->sh_type != SHT_NOBITS &&
+            is_within(r, out->sh_offset, out->sh_size))
+            return true;
+    }
+    return false;
+}
+
+bool cubin_section(const void *bytes, size_t len, const char *name, const unsigned char **at,
+                   size_t *size) {
+    struct reader r = {.bytes = bytes, .len = len};
+    struct error ignored = {0};
+    Elf64_Shdr s;
+    if (!open_file(&r, &ignored) || !find_section(&r, name, &s))
+        return false;
+    *at = r.bytes + s.sh_offset;
+    *size = s.sh_size;
+    return true;
+}
+
+static const char *symbol_name(const struct reader *r, uint64_t number) {
+    Elf64_Shdr symbols;
+    Elf64_Sym symbol;
+    if (!find_section(r, ".symtab", &symbols) || number >= symbols.sh_size / sizeof symbol ||
+        symbols.sh_link >= r->header.e_shnum)
+        return NULL;
+    memcpy(&symbol, r->bytes + symbols.sh_offset + number * sizeof symbol, sizeof symbol);
+    Elf64_Shdr names = section(r, (int)symbols.sh_link);
+    return text_at(r, &names, symbol.st_name);
+}
+
+const char *cubin_relocated(struct arena *a, const void *bytes, size_t len, const char *name,
+                            uint64_t offset) {
+    struct reader r = {.bytes = bytes, .len = len};
+    struct error ignored = {0};
+    Elf64_Shdr s;
+    Elf64_Rela entry;
+    if (!open_file(&r, &ignored) || !find_section(&r, arena_printf(a, ".rela%s", name), &s))
+        return NULL;
+    for (uint64_t i = 0; i < s.sh_size / sizeof entry; i++) {
+        memcpy(&entry, r.bytes + s.sh_offset + i * sizeof entry, sizeof entry);
+        if (entry.r_offset == offset)
+            return symbol_name(&r, ELF64_R_SYM(entry.r_info));
+    }
+    return NULL;
+}

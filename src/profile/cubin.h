@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct arena;
 struct error;
@@ -25,3 +26,10 @@ struct cubin_file {
 bool cubin_is(const void *bytes, size_t len);  // does it look like one?
 bool cubin_read(struct arena *a, const void *bytes, size_t len, struct cubin_file *out,
                 struct error *err);
+
+// A section, within the bytes that were given; false: there is none of that name.
+bool cubin_section(const void *bytes, size_t len, const char *name, const unsigned char **at,
+                   size_t *size);
+// The symbol whose address a relocation puts at `offset` of a section; NULL: none does.
+const char *cubin_relocated(struct arena *a, const void *bytes, size_t len, const char *name,
+                            uint64_t offset);

@@ -17,6 +17,7 @@ struct imported {
     int capability;      // 90 for 9.0; 0: it does not say
     int sms;             // 0: it does not say
     int n_launches;      // before they were brought together
+    int n_more;  // kernels that are one row together, the last: those with least of the time
     struct profile profile;
 };
 

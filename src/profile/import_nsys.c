@@ -1,6 +1,8 @@
 // The SQLite export of nsys: a table of kernel launches, perhaps one of copies, and names by
 // number. A table is there only if such a thing happened, and columns grow with versions, so each
-// is asked for. Launches are brought together by the database: a file may hold millions.
+// is asked for. Launches are brought together by the database: a file may hold millions. Of kernels
+// only those with most of the time are kept, the others as one row, so that memory does not grow
+// with the file.
 #include <fcntl.h>
 #include <math.h>
 #include <sqlite3.h>
@@ -11,7 +13,7 @@
 #include "base/error.h"
 #include "profile/import.h"
 
-enum { KERNELS_MAX = 100000 };
+enum { KERNELS_KEPT = 2000 };
 
 bool import_is_nsys(const char *path) {
     static const char magic[] = "SQLite format 3";
@@ -50,13 +52,13 @@ static bool read_kernels(struct arena *a, sqlite3 *db, struct imported *out, str
     const char *query = arena_printf(
         a,
         "SELECT coalesce(s.value, 'kernel ' || k.%s), k.gridX * k.gridY * k.gridZ,"
-        " k.blockX * k.blockY * k.blockZ, %s, %s + %s, %s, count(*), avg(k.\"end\" - k.start)"
+        " k.blockX * k.blockY * k.blockZ, %s, %s + %s, %s, count(*),"
+        " sum(k.\"end\" - k.start)"
         " FROM CUPTI_ACTIVITY_KIND_KERNEL k LEFT JOIN StringIds s ON s.id = k.%s"
-        " WHERE k.\"end\" > k.start GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY count(*) * 8 DESC LIMIT %d",
+        " WHERE k.\"end\" > k.start GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 8 DESC",
         column_or(db, "demangledName", "shortName"), column_or(db, "registersPerThread", "NULL"),
         column_or(db, "staticSharedMemory", "NULL"), column_or(db, "dynamicSharedMemory", "NULL"),
-        column_or(db, "localMemoryPerThread", "NULL"), column_or(db, "demangledName", "shortName"),
-        KERNELS_MAX);
+        column_or(db, "localMemoryPerThread", "NULL"), column_or(db, "demangledName", "shortName"));
     static const enum metric_id ids[] = {METRIC_BLOCKS,      METRIC_BLOCK_THREADS,
                                          METRIC_REGISTERS,   METRIC_SHARED_BYTES,
                                          METRIC_LOCAL_BYTES, METRIC_CALLS};
@@ -64,17 +66,31 @@ static bool read_kernels(struct arena *a, sqlite3 *db, struct imported *out, str
     if (sqlite3_prepare_v2(db, query, -1, &st, NULL) != SQLITE_OK)
         return fail(db, err);
     int code;
+    double others_s = 0, n_others = 0;
     while ((code = sqlite3_step(st)) == SQLITE_ROW) {
+        double calls = sqlite3_column_double(st, 6), total_s = sqlite3_column_double(st, 7) * 1e-9;
+        out->n_launches += (int)calls;
+        if (out->profile.n_launches == KERNELS_KEPT) {
+            others_s += total_s;
+            n_others += calls;
+            out->n_more++;
+            continue;
+        }
         const char *name = (const char *)sqlite3_column_text(st, 0);
         struct profile_launch *l =
             profile_add_launch(a, &out->profile, arena_strdup(a, name ? name : "?"));
         for (int i = 0; i < (int)(sizeof ids / sizeof ids[0]); i++)
             if (sqlite3_column_type(st, i + 1) != SQLITE_NULL)
                 metrics_set(&l->metrics, ids[i], sqlite3_column_double(st, i + 1));
-        metrics_set(&l->metrics, METRIC_TIME, sqlite3_column_double(st, 7) * 1e-9);
-        out->n_launches += sqlite3_column_int(st, 6);
+        metrics_set(&l->metrics, METRIC_TIME, total_s / calls);
     }
     sqlite3_finalize(st);
+    if (out->n_more > 0) {
+        struct profile_launch *l = profile_add_launch(
+            a, &out->profile, arena_printf(a, "(%d other kernels)", out->n_more));
+        metrics_set(&l->metrics, METRIC_CALLS, n_others);
+        metrics_set(&l->metrics, METRIC_TIME, others_s / n_others);
+    }
     return code == SQLITE_DONE || fail(db, err);
 }
 

@@ -1,6 +1,7 @@
 // The table, and how each is found.
 #include "profile/source.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "base/file.h"
 #include "gpu/cupti.h"
 #include "gpu/library.h"
+#include "profile/perf.h"
 
 const char *source_find_program(struct arena *a, const char *name) {
     const char *found = file_find_program(a, name);
@@ -69,7 +71,37 @@ static const char *find_cupti(struct arena *a, const char **why) {
     return text;
 }
 
+// Of this very process: what the runners of candidates, which are ours, are counted by.
+static const char *find_perf(struct arena *a, const char **why) {
+    struct perf_thread t;
+    if (!perf_open(0, perf_events, PERF_EVENTS_MAX, &t)) {
+        *why = perf_why(a, errno);
+        return NULL;
+    }
+    const char *text = "";
+    for (int i = 0; i < t.n; i++)
+        text = arena_printf(a, "%s%s%s", text, i > 0 ? ", " : "",
+                            metric_table[perf_events[t.events[i]].id].name);
+    perf_close(&t);
+    return text;
+}
+
+static const char *find_mca(struct arena *a, const char **why) {
+    *why = "no llvm-mca along PATH";
+    return file_find_program(a, "llvm-mca");
+}
+
 const struct source sources[] = {
+    {.name = "perf",
+     .gives = "counters of the processor",
+     .without = "profiles on a CPU have no cycles, instructions and misses of caches",
+     .is_cpu = true,
+     .find = find_perf},
+    {.name = "llvm-mca",
+     .gives = "cycles of hot loops",
+     .without = "chains of instructions in a CPU's loops are told by sums alone: install llvm",
+     .is_cpu = true,
+     .find = find_mca},
     {.name = "cubin", .gives = "machine code", .without = NULL, .find = find_cubin},
     {.name = "nvdisasm",
      .gives = "listings with operands",

@@ -1,4 +1,5 @@
-// Sources of metrics of a GPU: each optional, each able to say what it can give on this machine.
+// Sources of metrics beyond the judge's own: each optional, each able to say what it can give on
+// this machine.
 //
 // To add one: a row in source.c. What a source gives are rows of record/metrics.def; where it is
 // absent they are, and the tools that need them are silent.
@@ -12,6 +13,7 @@ struct source {
     const char *name;
     const char *gives;    // in words
     const char *without;  // what then is missing
+    bool is_cpu;          // of kernels on a CPU
     // What it is here ("13.0: /usr/local/cuda/lib64/libcupti.so.13"), or NULL and why not.
     const char *(*find)(struct arena *a, const char **why);
 };

@@ -23,6 +23,12 @@ static enum severity severity_parse(struct json_reader *r, const char *name) {
     return SEVERITY_LOW;
 }
 
+const char *finding_weight(struct arena *a, const struct finding *f) {
+    if (!isfinite(f->confidence))
+        return severity_name(f->severity);
+    return arena_printf(a, "%s, confidence %.1f", severity_name(f->severity), f->confidence);
+}
+
 static json_t *action_to_json(const struct action *act) {
     json_t *json = json_pack("{s:s, s:o, s:i, s:o}", "words", act->words, "knob",
                              json_optional_text(act->knob), "direction", act->direction, "word",
@@ -50,6 +56,8 @@ json_t *finding_to_json(const struct finding *f) {
                   f->tool, "severity", severity_name(f->severity), "cause", f->cause, "evidence",
                   f->evidence ? f->evidence : "", "expected_gain",
                   json_optional_real(f->expected_gain), "actions", actions, "numbers", numbers);
+    if (isfinite(f->confidence))  // two digits: it is no finer than that
+        json_object_set_new(json, "confidence", json_real(round(100 * f->confidence) / 100));
     if (f->launch) {
         json_object_set_new(json, "launch", json_optional_text(f->launch));
         json_object_set_new(json, "share", json_optional_real(f->share));
@@ -101,6 +109,7 @@ bool finding_from_json(struct arena *a, const json_t *json, struct finding *f, s
     f->launch = json_read_optional_string(&r, a, json, "launch");
     f->share = json_read_optional_number(&r, json, "share");
     f->expected_gain = json_read_optional_number(&r, json, "expected_gain");
+    f->confidence = json_read_optional_number(&r, json, "confidence");
     actions_from_json(&r, a, json, f);
     numbers_from_json(&r, a, json, f);
     return json_reader_done(&r, err);

@@ -39,10 +39,13 @@ struct finding {
     const char *launch;    // that it is about; NULL: the call
     double share;          // of that launch in the time; NAN: not known
     double expected_gain;  // speed-up of the call if it is fixed, e.g. 1.4; NAN: not known
+    double confidence;     // that it is so, 0 to 1; NAN: nobody said
     struct action actions[FINDING_ACTIONS_MAX];
     int n_actions;
 };
 
 const char *severity_name(enum severity s);
+// For people: "high, confidence 0.9".
+const char *finding_weight(struct arena *a, const struct finding *f);
 json_t *finding_to_json(const struct finding *f);
 bool finding_from_json(struct arena *a, const json_t *json, struct finding *f, struct error *err);

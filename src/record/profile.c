@@ -82,10 +82,23 @@ static void metrics_to_json(const struct metrics *m, json_t *object) {
             json_object_set_new(object, metric_table[i].name, json_real(m->value[i]));
 }
 
+static json_t *lines_to_json(const struct profile *p) {
+    json_t *lines = json_array();
+    for (int i = 0; i < p->n_lines; i++) {
+        const struct profile_line *l = &p->lines[i];
+        json_array_append_new(lines, json_pack("{s:s, s:i, s:f, s:o}", "launch", l->launch, "line",
+                                               l->line, "samples", l->samples, "reason",
+                                               json_optional_text(l->reason)));
+    }
+    return lines;
+}
+
 json_t *profile_to_json(const struct profile *p) {
     json_t *metrics = json_object();
     metrics_to_json(&p->call, metrics);
     json_t *json = json_pack("{s:s, s:o}", "schema", "hone.profile/1", "metrics", metrics);
+    if (p->n_lines > 0)
+        json_object_set_new(json, "lines", lines_to_json(p));
     json_t *said = json_array();
     for (int i = 0; i < p->n_said; i++)
         json_array_append_new(said, finding_to_json(&p->said[i]));
@@ -150,11 +163,29 @@ static bool said_from_json(struct arena *a, const json_t *json, struct profile *
     return true;
 }
 
+static void lines_from_json(struct json_reader *r, struct arena *a, const json_t *json,
+                            struct profile *p) {
+    if (r->failed || !json_object_get(json, "lines"))
+        return;
+    const json_t *array = json_read_array(r, json, "lines");
+    p->lines = arena_array(a, struct profile_line, (int)json_array_size(array) + 1);
+    for (size_t i = 0; !r->failed && i < json_array_size(array); i++) {
+        const json_t *line = json_array_get(array, i);
+        p->lines[p->n_lines++] = (struct profile_line){
+            .launch = json_read_string(r, a, line, "launch"),
+            .line = (int)json_read_int(r, line, "line"),
+            .samples = json_read_number(r, line, "samples"),
+            .reason = json_read_optional_string(r, a, line, "reason"),
+        };
+    }
+}
+
 bool profile_from_json(struct arena *a, const json_t *json, struct profile *p, struct error *err) {
     struct json_reader r = {.where = "profile"};
     json_read_schema(&r, json, "hone.profile/1");
     *p = (struct profile){0};
     metrics_from_json(&r, json_read_object(&r, json, "metrics"), &p->call);
     launches_from_json(&r, a, json, p);
+    lines_from_json(&r, a, json, p);
     return json_reader_done(&r, err) && said_from_json(a, json, p, err);
 }

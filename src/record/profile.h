@@ -19,12 +19,22 @@ struct profile_launch {
     struct metrics metrics;
 };
 
+// Samples of the program counter that lie in one line of the candidate's source.
+struct profile_line {
+    const char *launch;  // name of its function
+    int line;            // from 1
+    double samples;
+    const char *reason;  // what most of them waited for; NULL: they did not wait
+};
+
 struct profile {
     struct metrics call;  // on a GPU its launch with the most threads speaks for the shape
     struct profile_launch *launches;  // in their order
     int n_launches, room;
     const struct finding *said;  // by tools that the user brought (ops/plugins.h): part of what was
     int n_said;                  // observed, so that a replay need not ask them again
+    struct profile_line *lines;  // where samples were taken (hone profile RUN.NODE); else none
+    int n_lines;
 };
 
 void profile_set(struct profile *p, enum metric_id id, double value);

@@ -210,8 +210,47 @@ static void put_checks(struct str *out, const struct run *r) {
     arena_reset(&a);
 }
 
+// What the samples of a line wait for; of several launches what the one with most of them does.
+static void put_reason(struct str *out, const struct profile *p, int line) {
+    const struct profile_line *most = NULL;
+    for (int i = 0; i < p->n_lines; i++)
+        if (p->lines[i].line == line && (!most || p->lines[i].samples > most->samples))
+            most = &p->lines[i];
+    if (!most || !most->reason)
+        return;
+    str_puts(out, ", ");
+    page_text(out, most->reason);
+}
+
+// How the shares of the lines are known.
+static void put_hot_note(struct str *out, const struct search_node *n, bool is_gpu) {
+    const struct profile *p = &n->profile;
+    double samples = 0;
+    for (int i = 0; i < p->n_lines; i++)
+        samples += p->lines[i].samples;
+    if (p->n_lines > 0) {
+        str_printf(out,
+                   "<p class=\"note\">Hot lines: by %.0f samples of the program counter, which "
+                   "hone profile took%s.</p>\n",
+                   samples,
+                   p->n_launches > 1 ? ", within the time that each launch was measured to take"
+                                     : "");
+        return;
+    }
+    str_printf(out,
+               "<p class=\"note\">Hot lines: a static estimate, by the turns of the loops around "
+               "a line and what stands in it%s; nothing was sampled",
+               p->n_launches > 1 ? ", within the time that its launch was measured to take" : "");
+    if (is_gpu)
+        str_puts(out, " (<code>hone profile RUN.NODE</code> on the card takes samples, and this "
+                      "page made anew shows them)");
+    str_puts(out, ".</p>\n");
+}
+
 // The few lines that have most of the time, in words, for who sees no colours.
-static void put_hot_lines(struct str *out, const char *source, const double *shares, int n) {
+static void put_hot_lines(struct str *out, const struct search_node *node, const double *shares,
+                          int n) {
+    const char *source = node->candidate.source;
     enum { SHOWN = 5 };
     bool is_told[SHOWN] = {false};
     int best[SHOWN], n_best = 0;
@@ -236,7 +275,9 @@ static void put_hot_lines(struct str *out, const char *source, const double *sha
                 is_told[k] = true;
                 str_printf(out, "<li>line %d, about %.0f%%: <code>", i + 1, 100 * shares[i]);
                 page_text(out, arena_strndup(&a, source + blank, len > blank ? len - blank : 0));
-                str_puts(out, "</code></li>");
+                str_puts(out, "</code>");
+                put_reason(out, &node->profile, i + 1);
+                str_puts(out, "</li>");
             }
         arena_reset(&a);
         source += len + (source[len] == '\n');
@@ -244,19 +285,14 @@ static void put_hot_lines(struct str *out, const char *source, const double *sha
     str_puts(out, "</ol>\n");
 }
 
-static void put_source(struct str *out, const struct search_node *n) {
+static void put_source(struct str *out, const struct search_node *n, bool is_gpu) {
     int n_lines;
     double *shares = page_hot_lines(n->candidate.source, &n->profile, &n_lines), all = 0;
     for (int i = 0; i < n_lines; i++)
         all += shares[i];
     if (all > 0) {
-        str_printf(
-            out,
-            "<p class=\"note\">Hot lines: a static estimate, by the turns of the loops around "
-            "a line and what stands in it%s; nothing was sampled.</p>\n",
-            n->profile.n_launches > 1 ? ", within the time that its launch was measured to take"
-                                      : "");
-        put_hot_lines(out, n->candidate.source, shares, n_lines);
+        put_hot_note(out, n, is_gpu);
+        put_hot_lines(out, n, shares, n_lines);
     }
     page_code(out, n->candidate.source, all > 0 ? shares : NULL, n_lines);
     free(shares);
@@ -282,7 +318,7 @@ static void put_champion(struct str *out, const struct run_view *v, const struct
         page_text(out, launches);
         str_puts(out, "</p>\n");
     }
-    put_source(out, n);
+    put_source(out, n, v->run.target && strncmp(v->run.target, "cpu", 3) != 0);
     arena_reset(&a);
 }
 

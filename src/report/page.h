@@ -23,7 +23,8 @@ void page_seconds(struct str *out, double seconds);
 // one for each of so many lines, are drawn beside them; NULL: none.
 void page_code(struct str *out, const char *source, const double *shares, int n_lines);
 
-// page_hot.c: which share of the time each line of a source has, by an estimate; to be freed.
+// page_hot.c: which share of the time each line of a source has, by samples where the profile has
+// some, else by an estimate; to be freed.
 struct profile;
 double *page_hot_lines(const char *source, const struct profile *p, int *n_lines);
 

@@ -1,10 +1,12 @@
-// Where a kernel's time goes, by lines of its source, without running it.
+// Where a kernel's time goes, by lines of its source.
 //
-// Nobody samples the program counter of a candidate while it is judged, so this is an estimate and
-// is called one: how often a line runs, by the loops around it, times what stands in it. Only how
-// the launches share the time was measured, and a line has its part of its launch's share. Loops
-// are read as our emitters write them and most people do, `for (int i = A; i < B; i += S)`, with
-// sizes from the text's #define lines; one whose turns cannot be told counts as UNKNOWN_TURNS.
+// Where `hone profile RUN.NODE` took samples of the program counter, they say it: a line has its
+// part of its launch's samples. Nobody samples a candidate while it is judged, so without them it
+// is an estimate and is called one: how often a line runs, by the loops around it, times what
+// stands in it. Only how the launches share the time was measured, and a line has its part of its
+// launch's share. Loops are read as our emitters write them and most people do, `for (int i = A; i
+// < B; i += S)`, with sizes from the text's #define lines; one whose turns cannot be told counts as
+// UNKNOWN_TURNS.
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -277,17 +279,42 @@ static double weigh(struct hot *h, const struct profile *p, const char *line, co
     return around * (turns > 0 ? turns : cost_of(line, end));
 }
 
-double *page_hot_lines(const char *source, const struct profile *p, int *n_lines) {
+// Samples of all lines of a launch.
+static double samples_of(const struct profile *p, const char *launch) {
+    double sum = 0;
+    for (int i = 0; i < p->n_lines; i++)
+        if (strcmp(p->lines[i].launch, launch) == 0)
+            sum += p->lines[i].samples;
+    return sum;
+}
+
+// The share of all launches of that name in the time; where they were not timed, in the samples.
+static double sampled_share(const struct profile *p, const char *launch) {
+    double share = 0, all = 0;
+    for (int i = 0; i < p->n_launches; i++)
+        if (strcmp(p->launches[i].name, launch) == 0)
+            share += profile_share(p, i);
+    for (int i = 0; i < p->n_lines; i++)
+        all += p->lines[i].samples;
+    return share > 0 ? share : samples_of(p, launch) / all;
+}
+
+static void share_samples(const struct profile *p, double *share, int n_lines) {
+    for (int i = 0; i < p->n_lines; i++) {
+        const struct profile_line *l = &p->lines[i];
+        double all = samples_of(p, l->launch);
+        if (l->line >= 1 && l->line <= n_lines && all > 0)
+            share[l->line - 1] += sampled_share(p, l->launch) * l->samples / all;
+    }
+}
+
+static void estimate(const char *source, const struct profile *p, double *share, int n_lines) {
     struct hot h = {.launch = -1};
     double all[LAUNCHES_MAX + 1] = {0};
-    *n_lines = 0;
-    for (const char *s = source; s && *s; s++)
-        *n_lines += *s == '\n' || !s[1];
-    double *share = calloc((size_t)*n_lines + 1, sizeof *share);
-    int *launch = calloc((size_t)*n_lines + 1, sizeof *launch);
-    if (!share || !launch)
+    int *launch = calloc((size_t)n_lines + 1, sizeof *launch);
+    if (!launch)
         abort();
-    for (int i = 0; i < *n_lines; i++) {
+    for (int i = 0; i < n_lines; i++) {
         size_t len = strcspn(source, "\n");
         share[i] = weigh(&h, p, source, source + len);
         // What no launch is, is called by one, or there is but one whose name nobody told.
@@ -296,12 +323,25 @@ double *page_hot_lines(const char *source, const struct profile *p, int *n_lines
             all[launch[i]] += share[i];
         source += len + (source[len] == '\n');
     }
-    for (int i = 0; i < *n_lines; i++) {
+    for (int i = 0; i < n_lines; i++) {
         bool is_one = launch[i] == LAUNCHES_MAX || (p && p->n_launches == 1);
         double part = launch[i] < 0 ? 0 : is_one ? 1 : profile_share(p, launch[i]);
         bool is_known = isfinite(part) && launch[i] >= 0 && all[launch[i]] > 0;
         share[i] = is_known ? part * share[i] / all[launch[i]] : 0;
     }
     free(launch);
+}
+
+double *page_hot_lines(const char *source, const struct profile *p, int *n_lines) {
+    *n_lines = 0;
+    for (const char *s = source; s && *s; s++)
+        *n_lines += *s == '\n' || !s[1];
+    double *share = calloc((size_t)*n_lines + 1, sizeof *share);
+    if (!share)
+        abort();
+    if (p && p->n_lines > 0)
+        share_samples(p, share, *n_lines);
+    else
+        estimate(source, p, share, *n_lines);
     return share;
 }

@@ -47,6 +47,8 @@ void page_findings(struct str *out, const struct search_node *n) {
         str_puts(out, ".</span>");
         if (isfinite(f->expected_gain))
             str_printf(out, " <span class=\"worth\">worth up to %.2fx</span>", f->expected_gain);
+        if (isfinite(f->confidence))
+            str_printf(out, " <span class=\"worth\">confidence %.1f</span>", f->confidence);
         for (int j = 0; j < f->n_actions; j++) {
             str_puts(out, j ? "; " : "<br/>→ ");
             page_text(out, f->actions[j].words);

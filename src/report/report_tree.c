@@ -212,6 +212,8 @@ static void say_findings(struct str *out, const struct search_node *n) {
         str_printf(&line, "%s: %s. %s.", severity_name(f->severity), f->cause, f->evidence);
         if (isfinite(f->expected_gain))
             str_printf(&line, " Worth up to %.2fx.", f->expected_gain);
+        if (isfinite(f->confidence))
+            str_printf(&line, " Confidence %.1f.", f->confidence);
         str_printf(out, "%-10s", i == 0 ? "findings" : "");
         report_wrap(out, str_text(&line), 10, 10);
         str_reset(&line);

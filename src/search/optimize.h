@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-#include "eval/evaluate.h"
+#include "place/evaluate.h"
 #include "record/event.h"
 #include "search/context.h"
 

@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "eval/place.h"
 #include "eval/worker.h"
+#include "place/place.h"
 #include "spool/spool.h"
 #include "spool/spool_message.h"
 

@@ -1,7 +1,7 @@
 // An evaluator whose questions go through a spool (spool.h) to workers elsewhere.
 #pragma once
 
-#include "eval/evaluate.h"
+#include "place/evaluate.h"
 
 // Jobs to workers that share a directory with us. Nothing is started; a job waits for a worker.
 struct spool_spec {

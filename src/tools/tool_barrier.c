@@ -18,7 +18,7 @@ static const struct action fewer[] = {
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
     double all = subject_stalls(s), cycles = subject_get(s, METRIC_STALL_BARRIER);
     double share = cycles / all;
-    if (!(share > MUCH))
+    if (!(share > MUCH) || subject_is_full(s))
         return false;
     f->severity = share > MOST ? SEVERITY_HIGH : SEVERITY_MEDIUM;
     f->cause = "warps wait for one another at barriers";

@@ -9,9 +9,6 @@
 // Below BUSY of the time in blocks there is something to gain. With fewer than FEW blocks per
 // thread the last ones leave threads waiting; with more than MANY the handing out shows.
 static const double BUSY = 0.9, FEW = 8, MANY = 64;
-// With so much load for each thread other work takes the processors, and who waits for what cannot
-// be told.
-static const double SHARED = 2;
 
 static const struct action smaller[] = {
     TURN("grain", -1, "smaller blocks: less work per block"),
@@ -33,7 +30,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     if (!(busy > 0 && busy < BUSY) || !isfinite(each))
         return false;
     bool is_few = each<FEW, is_many = each> MANY;
-    bool is_shared = subject_get(s, METRIC_MACHINE_LOAD) > SHARED * threads;
+    bool is_shared = subject_is_disturbed(s);
     f->severity = is_shared ? SEVERITY_LOW : busy < 0.6 ? SEVERITY_HIGH : SEVERITY_MEDIUM;
     f->cause = is_shared ? "threads wait, and other work takes the processors: measure again alone"
                : is_few  ? "threads wait at the end: too few blocks to share out"

@@ -8,7 +8,7 @@
 #include "tools/tool_private.h"
 
 // Streams from memory want half of the threads; arithmetic in registers hides its own latency
-// with a quarter.
+// with a quarter, and so do matrix units.
 static const double MEMORY_ENOUGH = 0.5, COMPUTE_ENOUGH = 0.25;
 
 static const struct action fewer_registers[] = {
@@ -55,12 +55,15 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     const struct metrics *m = s->metrics;
     double occupancy = metrics_get(m, METRIC_OCCUPANCY);
     double per_sm = metrics_get(m, METRIC_BLOCKS_PER_SM);
-    double enough = s->analytic.kind == CLASS_COMPUTE ? COMPUTE_ENOUGH : MEMORY_ENOUGH;
+    bool has_products =
+        metrics_get(m, METRIC_CODE_TENSOR) > 0 || metrics_get(m, METRIC_CODE_TENSOR_GROUP) > 0;
+    double enough =
+        s->analytic.kind == CLASS_COMPUTE || has_products ? COMPUTE_ENOUGH : MEMORY_ENOUGH;
     // Where the grid does not even fill what fits, more fitting is of no use.
     bool is_filled = metrics_get(m, METRIC_BLOCKS) > per_sm * s->target->sms;
     // What issues most of the time, or waits for nothing, needs no more warps.
     bool is_busy = metrics_get(m, METRIC_ISSUE_BUSY) > 0.7;
-    if (!(occupancy < enough) || !is_filled || subject_is_near(s) || is_busy)
+    if (!(occupancy < enough) || !is_filled || subject_is_near(s) || is_busy || subject_is_full(s))
         return false;
     enum occupancy_limit by = occupancy_of(s->target, m).by;
     f->severity = occupancy < enough / 2 ? SEVERITY_HIGH : SEVERITY_MEDIUM;

@@ -28,6 +28,12 @@ static inline double subject_get(const struct tool_subject *s, enum metric_id id
 // Is the call as fast as this machine can be expected to be?
 bool subject_is_near(const struct tool_subject *s);
 
+// Is some arithmetic unit busy nearly all the time? Then nobody gains by waiting less.
+bool subject_is_full(const struct tool_subject *s);
+
+// Did other work take the processors while it was timed? Then its time says little.
+bool subject_is_disturbed(const struct tool_subject *s);
+
 // Cycles of a warp between two instructions, over all reasons to wait; NAN: nobody counted them.
 double subject_stalls(const struct tool_subject *s);
 

@@ -178,9 +178,13 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     f->severity = fraction < FAR      ? SEVERITY_HIGH
                   : fraction < MEDIUM ? SEVERITY_MEDIUM
                                       : SEVERITY_LOW;
+    if (f->severity == SEVERITY_HIGH && subject_is_disturbed(s))
+        f->severity = SEVERITY_MEDIUM;
     f->cause = arena_printf(a, "%s-bound, at %.0f%% of what this machine reaches",
                             bound_side_name(s->in->bound->side), 100 * fraction);
-    f->evidence = evidence(a, s->in->bound, subject_get(s, METRIC_TIME));
+    f->evidence = arena_printf(
+        a, "%s%s", evidence(a, s->in->bound, subject_get(s, METRIC_TIME)),
+        subject_is_disturbed(s) ? "; other work took the processors: measure again alone" : "");
     f->expected_gain = s->gap;
     tool_add_number(f, METRIC_TIME, subject_get(s, METRIC_TIME), s->in->bound->reach_s);
     add_actions(s, f);

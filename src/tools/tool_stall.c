@@ -71,7 +71,8 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
             isnan(subject_get(s, reasons[most].id)))
             most = i;
     double cycles = subject_get(s, reasons[most].id), share = cycles / all;
-    bool is_saturated = reasons[most].is_memory && s->measured.memory_busy >= SATURATED;
+    bool is_saturated =
+        (reasons[most].is_memory && s->measured.memory_busy >= SATURATED) || subject_is_full(s);
     if (!(share > MUCH) || !(issue < ISSUING) || is_saturated)
         return false;
     f->severity = SEVERITY_MEDIUM;  // why they wait others say

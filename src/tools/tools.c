@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "family/block.h"
 #include "lang/lang.h"
+#include "tools/confidence.h"
 #include "tools/tool.h"
 #include "tools/tool_actions.h"
 #include "tools/tool_private.h"
@@ -51,6 +52,19 @@ static const struct kernel *read_block(struct arena *a, const struct candidate *
 
 bool subject_is_near(const struct tool_subject *s) {
     return 1 / s->gap >= NEAR_REACH;
+}
+
+bool subject_is_full(const struct tool_subject *s) {
+    static const double FULL = 0.9;
+    const struct class_of *c = &s->measured;
+    return (c->part == PART_TENSOR || c->part == PART_ARITHMETIC) && c->busy > FULL;
+}
+
+// With so much load for each thread who waits for what cannot be told.
+bool subject_is_disturbed(const struct tool_subject *s) {
+    static const double SHARED = 2;
+    const struct metrics *call = &s->in->profile->call;
+    return metrics_get(call, METRIC_MACHINE_LOAD) > SHARED * metrics_get(call, METRIC_THREADS);
 }
 
 double subject_stalls(const struct tool_subject *s) {
@@ -100,7 +114,8 @@ bool metrics_only_moves(const struct metrics *m) {
 // where there are those, or more is missing than that, something else has read.
 double subject_fills(const struct tool_subject *s) {
     enum { SECTOR = 32 };
-    static const double SMALL_BYTES = 16e6;
+    // Of what is written; below that it is noise, and no reason to speak of partial writes.
+    static const double SMALL_BYTES = 16e6, FILLED = 0.25;
     static const enum metric_id others[] = {METRIC_LOCAL_LOADS, METRIC_ATOMIC_REQUESTS,
                                             METRIC_REDUCTION_REQUESTS};
     double asked = SECTOR * subject_get(s, METRIC_LOAD_SECTORS);
@@ -109,7 +124,7 @@ double subject_fills(const struct tool_subject *s) {
     for (int i = 0; i < ARRAY_LEN(others); i++)
         if (subject_get(s, others[i]) > 0)
             return NAN;
-    return fills > SMALL_BYTES && fills < 1.3 * written ? fills : NAN;
+    return fills > fmax(SMALL_BYTES, FILLED * written) && fills < 1.3 * written ? fills : NAN;
 }
 
 double subject_gain(const struct tool_subject *s, double gain) {
@@ -133,7 +148,8 @@ static bool ask(struct arena *a, const struct tool *t, const struct tool_subject
     bool has_all = true;
     for (int i = 0; i < t->n_needs; i++)
         has_all &= metrics_has(s->metrics, t->needs[i]);
-    *f = (struct finding){.tool = t->name, .evidence = "", .expected_gain = NAN, .share = NAN};
+    *f = (struct finding){
+        .tool = t->name, .evidence = "", .expected_gain = NAN, .confidence = NAN, .share = NAN};
     if (!has_all || !(t->devices & device) || !admits(t, s) || !t->examine(a, s, f))
         return false;
     if (s->launch && isfinite(s->share)) {
@@ -145,6 +161,7 @@ static bool ask(struct arena *a, const struct tool *t, const struct tool_subject
             f->severity = SEVERITY_LOW;
     }
     f->expected_gain = subject_gain(s, f->expected_gain);
+    f->confidence = finding_confidence(t, s, f);
     return true;
 }
 

@@ -6,7 +6,8 @@
 #            XDG directories point into it, so nothing of the user's is read or written
 #
 # A comment line `# slow` in a test leaves it out of `make check-fast`, `# long` leaves it to
-# `make check-long`, `# no-asan` leaves it out of `make check-asan`.
+# `make check-long`, `# no-asan` leaves it out of `make check-asan`. `# alone`: what it expects
+# goes by measured times, so no other test runs at the same time where there are few processors.
 set -eu
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 HONE=${HONE:-$ROOT/build/hone}

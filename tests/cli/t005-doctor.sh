@@ -49,6 +49,8 @@ expect_match 0 '"broken": 1' cat json
 mkdir bin
 ln -s "$(command -v cc)" "$(command -v as)" "$(command -v ld)" bin
 expect_match 0 '^objdump   absent' env PATH="$TMP/bin" "$HONE" doctor
+printf '%s\n' "$got" | grep -q '^llvm-mca  absent  no llvm-mca along PATH$' || fail 'nothing of llvm-mca'
+printf '%s\n' "$got" | grep -Eq '^perf      (ok      cpu_cycles|absent  .*(counters|refuses|perf events))' || fail 'nothing of perf'
 printf '#!/bin/sh\nexit 1\n' >bin/objdump
 chmod +x bin/objdump
 expect_match 1 '^objdump   broken' env PATH="$TMP/bin" "$HONE" doctor

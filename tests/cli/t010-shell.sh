@@ -12,6 +12,11 @@ expect_match 0 '^  explore +.*\(0.08\)$' "$HONE" help policies
 expect_match 0 '^no-compile ' "$HONE" help verdicts
 expect_match 2 "unknown command 'verdict'" "$HONE" help verdict
 
+# What takes long can be told to be quiet.
+for command in calibrate eval optimize replay suite tabulate; do
+    expect_match 0 '^  --quiet ' "$HONE" "$command" --help
+done
+
 # A first problem.
 expect_match 0 '^wrote first.hone' "$HONE" init
 expect_match 0 'ok: problem first, 2 inputs, 1 output' "$HONE" check first.hone

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Ceilings are measured, kept, and then used: reach is known.
+# alone
 . "$(dirname "$0")/lib.sh"
 P=$ROOT/tests/exploits/softmax.hone
 

@@ -183,7 +183,7 @@ expect_clocks heat 1 'the card slowed itself down \(heat\) in ([0-9]+) of \1 pai
 expect_clocks heat 1 'or give it more power \(tried 3 times\)$'
 expect_clocks brake 1 'the card slowed itself down \(power brake\)'
 expect_clocks energy-stuck 0 "${energy}not measured \(the counter did not move for "
-expect_clocks energy 0 "${energy}[0-9.]+ .?J a call \([0-9.]+ .?J to .* 95% interval\), .* above the idle power of [0-9]+ W"
+expect_clocks energy 0 "${energy}[0-9.]+ [^ ]*J a call \([0-9.]+ [^ ]*J to .* 95% interval\), .* above the idle power of [0-9]+ W"
 expect_clocks nvml-init 0 '^  clocks    not watched: NVML does not start: no permission \(code 4\)$'
 printf '%s\n' "$got" | grep -q "${energy}not measured (NVML does not start: no permission (code 4))\$" || fail "without NVML: $got"
 expect_clocks nvml-card 0 '^  clocks    not watched: NVML does not know the card: not found'

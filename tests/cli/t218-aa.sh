@@ -1,5 +1,6 @@
 #!/bin/sh
 # the control: a kernel against itself, in comparisons of several lengths; pairs kept
+# alone
 . "$(dirname "$0")/lib.sh"
 
 export HONE_RUN_THREADS=1

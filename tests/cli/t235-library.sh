@@ -23,6 +23,10 @@ y = sum(x, axis=1)
 P
 expect_match 3 "there is no 'library': no library computes any of it: there is no product" \
     "$HONE" eval rows.hone library
+# Among others it is left out, with the reason, and they are judged.
+expect_match 3 "^hone: 'library' is left out, the others are judged: .* no product" \
+    "$HONE" eval rows.hone library default --verify
+printf '%s\n' "$got" | grep -q '^default: ok$' || fail "$got"
 export LD_LIBRARY_PATH="$TMP/empty"
 if ! ldconfig -p 2>/dev/null | grep -Eq 'lib(openblas|cblas)\.so'; then
     expect_match 3 "there is no 'library': not installed: OpenBLAS \(libopenblas.so.0;" \

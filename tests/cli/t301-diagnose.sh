@@ -10,13 +10,13 @@ diagnose() {
 
 expect_match 0 '^ncu, raw page: 1 launch of 1 kernel on NVIDIA H200$' diagnose "$ncu/copy_raw.csv"
 expect_match 0 '^  class     memory-bound .memory 89% busy' diagnose "$ncu/copy_raw.csv"
-expect_match 0 '^  findings  saturated .low.: near the limit of memory; worth up to 1.13x$' \
+expect_match 0 '^  findings  saturated .low, confidence 0.9.: near the limit of memory; worth up to 1.13x$' \
     diagnose "$ncu/copy_raw.csv"
 expect_match 0 '^absent: machine code; name the cubin as well$' diagnose "$ncu/copy_raw.csv"
 expect_match 0 '^  time      498 µs each, 2 launches; 67% of the time' diagnose "$ncu/copy_raw_comma.csv"
 expect_match 0 '^ncu, details page' diagnose "$ncu/copy_details.csv"
 expect_match 0 '^machine code: 16 kernels on any sm_90a$' diagnose "$cubin/twins_90a.cubin"
-expect_match 0 '^  findings  atomics .high.' diagnose --top 0 "$cubin/twins_90a.cubin"
+expect_match 0 '^  findings  atomics .high, confidence 0.[0-9].: ' diagnose --top 0 "$cubin/twins_90a.cubin"
 expect_match 0 '^14 more kernels; --top 0 shows all$' diagnose --top 2 "$cubin/twins_90a.cubin"
 expect_match 0 '^machine code: 16 kernels on NVIDIA H200' diagnose --target h200 "$cubin/twins_90a.cubin"
 

@@ -53,6 +53,10 @@ expect_match 124 '^the program did not end in time' profile - hang --timeout 1.5
 expect_match 0 '^16 launches of 4 kernels on Fake 9000, by 2 processes$' profile - fork
 expect_match 1 'started CUDA.s driver but launched nothing' profile - none
 expect_match 1 'never started CUDA.s driver' profile - static
+echo 'int main(void) { return 7; }' >linked.c
+if cc -static -o linked linked.c 2>err; then
+    expect_match 7 'never started CUDA.s driver' "$HONE" profile -- ./linked
+fi
 expect_match 2 './no-such-program cannot be run: No such file' "$HONE" profile -- ./no-such-program
 expect_match 2 'put -- before it: hone profile -- /bin/true' "$HONE" profile /bin/true
 expect_match 2 "'.' is no regular expression" profile - 0 --kernel '('
@@ -66,6 +70,8 @@ expect_match 0 '^absent: counters: CUPTI_ERROR_UNKNOWN .range_decode: 999.$' pro
 expect_match 0 '^absent: counters: the chip is not known$' profile no-chip 0
 expect_match 1 '^absent: the timeline: the program uses CUPTI itself' profile subscribed 0
 expect_match 1 '^absent: the timeline: .*activity_enable: 27' profile no-activity 0
+expect_match 1 '^absent: the timeline: CUPTI and the driver do not go together: use a newer toolkit$' profile old 0
+has '^8 launches$'
 ln -s "$(dirname "$HONE")/fake/lib64/libcuda.so.1" none/libcuda.so.1
 [ -e /usr/local/cuda/lib64/libcupti.so.13 ] ||
     expect_match 3 'a program cannot be profiled without CUPTI' env CUDA_HOME="$TMP/none" CUDA_PATH="$TMP/none" \
@@ -103,7 +109,7 @@ how=0 table=refused expect_match 1 '^absent: counters: the driver refused the co
 expect_match 2 "[-]-by is cupti or ncu, not 'nsys'" "$HONE" profile --by nsys -- true
 [ -x /usr/local/cuda/bin/ncu ] || expect_match 3 '[-]-by ncu needs ncu' "$HONE" profile --by ncu -- true
 
-# Many launches, and nothing is left behind.
-FAKE_CUDA=- run "$HONE" profile --timeline -- "$program" "$cubin" 12000 0
-has '^12000 launches of 2 kernels'
+# A million launches, and nothing is left behind.
+FAKE_CUDA=- run "$HONE" profile --timeline -- "$program" "$cubin" 1000000 0
+has '^1000000 launches of 2 kernels'
 [ -z "$(find "$XDG_CACHE_HOME" -name ask)" ] || fail 'files were left'

@@ -13,7 +13,12 @@ valid candidate_profile "$HONE" profile --json --repeat 2 affine.hone right.cu
 [ "$(sed -n '/"again_s"/,/]/p' json | grep -c '[0-9],*$')" = 3 ] || fail 'not counted three times'
 expect_match 1 '^only what is correct is profiled$' "$HONE" profile affine.hone noop.cu
 expect_match 2 'there are no runs here' "$HONE" profile no-such.7
-expect_match 3 'counters are read on a GPU' "$HONE" profile --target cpu affine.hone default
+expect_match 3 'are for a GPU' "$HONE" profile --target cpu --repeat 2 affine.hone default
+expect_match 0 '^affine, default, on .*: ok' "$HONE" profile --target cpu affine.hone default
+has '^(counters    .* cycles|absent: counters of the processor: )'
+has '^(hot loop    .* cycles a turn by llvm-mca|absent: cycles of hot loops: )'
+printf '%s\n' "$got" | grep -q '^runs:' && fail 'no run of its own'
+valid candidate_profile "$HONE" profile --json --target cpu affine.hone default
 
 # A table gets counters, and a search on it has them: what was cut off is counted again.
 "$HONE" tabulate affine.hone --target cuda --limit 1 --seconds 0.01 --no-calibrate -o t.table >out 2>&1 || fail "$(cat out)"
@@ -38,6 +43,13 @@ expect_match 0 '^affine, .*, on Fake 9000: ok' "$HONE" profile last.0
 has '^  class     memory-bound .memory 91% busy'
 has '^  where     100% of the waiting at .* at 0xf0: waiting for global'
 has '^findings '
+# Its samples stay with the node, by lines of its own source: its page has them in place of the estimate.
+valid node "$HONE" show --json last.0
+line=$(sed -n '/"lines"/,/]/s/.*"line": \([0-9]*\).*/\1/p' json)
+"$HONE" report --html page.html >out || fail "$(cat out)"
+grep -q 'Hot lines: by 100 samples of the program counter' page.html || fail "no samples in the page: $(grep 'Hot lines' page.html)"
+grep -q "<li>line $line, about 100%: .*, waiting for global" page.html || fail "not line $line: $(grep '<li>line' page.html)"
+"$HONE" show --source last.0 | grep -q 'y_' || fail 'no source'
 expect_match 2 'is a run; name a node of it' "$HONE" profile last
 expect_match 0 '^y_[a-z]+: sm_90, .* instructions' "$HONE" sass last.0
 expect_match 2 "there is no kernel 'z' in it" "$HONE" sass --kernel z last.0

@@ -15,12 +15,12 @@ only() {
     rm -f "$XDG_CONFIG_HOME"/hone/tools/* ./*.in
     tool "$@"
 }
-finding='{"kernel": 0, "severity": "high", "cause": "too copied", "evidence": "seen", "gain": 2, "actions": ["copy less"]}'
+finding='{"kernel": 0, "severity": "high", "cause": "too copied", "evidence": "seen", "gain": 2, "confidence": 0.7, "actions": ["copy less"]}'
 
 only mine '{"name": "mine", "metrics": ["dram_busy"]}' "echo '{\"findings\": [$finding]}'"
-expect_match 0 '^  findings  mine .high.: too copied; worth up to 2.00x$' "$HONE" diagnose "$file"
+expect_match 0 '^  findings  mine .high, confidence 0.7.: too copied; worth up to 2.00x$' "$HONE" diagnose "$file"
 printf '%s\n' "$got" | grep -q '^            - copy less$' || fail 'no action'
-printf '%s\n' "$got" | grep -q 'saturated (low)' || fail 'ours are gone'
+printf '%s\n' "$got" | grep -q 'saturated (low, ' || fail 'ours are gone'
 grep -q '"schema": "hone.tool_input/1"' mine.in || fail 'it got something else'
 grep -q '"dram_busy": 0.8' mine.in || fail 'no metrics'
 valid diagnosis "$HONE" diagnose --json "$file"

@@ -33,6 +33,10 @@ grep -q 'softmax_y_rowwise_any(block' softmax/softmax.c || fail 'no kernel for o
 mkdir wrong && head -c 49152 /dev/zero >wrong/output_0.bin
 expect_match 1 '^WRONG$' softmax/check --read wrong
 expect_match 2 'usage: check' softmax/check --reed wrong
+# No progress where nobody watches; --quiet goes with everything.
+softmax/check 2>progress >out || fail "$(cat out)"
+[ -s progress ] && fail "not quiet in a pipe: $(cat progress)"
+expect_match 1 '^WRONG$' softmax/check --quiet --read wrong
 expect_match 2 'nowhere/output_0.bin: cannot read 49152 bytes' softmax/check --read nowhere
 
 # Two of them in one program, by pkg-config, shared and static.

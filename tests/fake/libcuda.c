@@ -85,7 +85,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     (void)device;
     if (is_fault("attribute"))
         return 1;
-    static const int values[][2] = {{16, 100},    {75, 9},       {76, 0},       {38, 50 << 20},
+    static const int values[][2] = {{16, 100},    {75, 9},       {76, 0},       {38, 2 << 20},
                                     {97, 232448}, {81, 233472},  {82, 65536},   {39, 2048},
                                     {106, 32},    {13, 2000000}, {36, 3000000}, {37, 4096},
                                     {103, 1},     {120, 1}};

@@ -164,6 +164,63 @@ Test(draws, adversarial_sets_do_what_they_say) {
         free(all[i]);
 }
 
+// Any place may be named, however often, and most parts of a row may be empty.
+Test(draws, places_at_the_ends_and_empty_parts) {
+    static const char *const places[] = {"i64[R, C] ~ index(C)", "i32[R, C] ~ zipf(1.1, C)"};
+    for (int k = 0; k < 2; k++) {
+        double *x = drawn(places[k], INPUT_SET_WIDE);
+        int n_first = 0, n_last = 0;
+        for (int i = 0; i < ROWS * COLUMNS; i++) {
+            cr_assert(x[i] >= 0 && x[i] < COLUMNS && x[i] == floor(x[i]));
+            n_first += x[i] == 0;
+            n_last += x[i] == COLUMNS - 1;
+        }
+        cr_assert(n_first > ROWS * COLUMNS / 5 && n_last > ROWS * COLUMNS / 5);
+        cr_assert(n_first + n_last < ROWS * COLUMNS * 3 / 4);
+        free(x);
+    }
+    double *x = drawn("i32[C] ~ offsets(10000)", INPUT_SET_WIDE), longest = 0;
+    int n_empty = 0;
+    for (int i = 1; i < COLUMNS; i++) {
+        cr_assert_geq(x[i], x[i - 1]);
+        n_empty += x[i] == x[i - 1];
+        longest = fmax(longest, x[i] - x[i - 1]);
+    }
+    cr_assert(x[0] == 0 && x[COLUMNS - 1] == 10000);
+    cr_assert(n_empty > COLUMNS / 3 && longest > 10 * 10000 / COLUMNS, "%d %g", n_empty, longest);
+    free(x);
+}
+
+// Where a mean is of inputs, one of them weighs as much as all others; where it is of products,
+// these have their digits.
+Test(draws, digits_of_problems_with_means) {
+    static const struct {
+        const char *value;
+        bool has_spike;
+    } rows[] = {{"mean(x * x)", true}, {"mean(x @ x.T)", false}, {"sum(x)", false}};
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        struct arena a = {0};
+        const struct problem *p =
+            parsed(&a, arena_printf(&a,
+                                    "problem p\nin x : f32[2, 8192] ~ uniform(0, 1)\n"
+                                    "out y : f32\ny = %s\n",
+                                    rows[k].value));
+        struct inputs_job job = {.problem = p, .set = INPUT_SET_DIGITS, .seed = 5};
+        double sum = 0, most = 0;
+        bool has_fraction = false;
+        for (int i = 0; i < 8192; i++) {
+            double v = inputs_at(&job, i);
+            sum += v;
+            most = fmax(most, v);
+            has_fraction |= ldexp(v, 20) != floor(ldexp(v, 20));
+        }
+        cr_expect_eq(has_fraction, rows[k].has_spike, "%s", rows[k].value);
+        if (rows[k].has_spike)
+            cr_expect(most > 0.01 * sum && most < 0.9 * sum, "%g of %g", most, sum);
+        arena_reset(&a);
+    }
+}
+
 Test(draws, f64_uses_all_its_bits) {
     double *x = drawn("f64[R, C] ~ normal", INPUT_SET_DECLARED);
     int n_fine = 0;

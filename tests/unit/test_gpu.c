@@ -7,10 +7,10 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "eval/gpu_calls.h"
 #include "gpu/cuda.h"
 #include "gpu/library.h"
 #include "gpu/nvrtc.h"
+#include "library/gpu_calls.h"
 #include "real_nvrtc.h"
 
 // The fake stands where CUDA_HOME points: in lib64 next to the test binary.

@@ -284,6 +284,30 @@ Test(import, reads_a_timeline_of_nsys) {
     file_remove_tree(dir, &err);
 }
 
+// Memory does not grow with the number of kernels, and shares stay right.
+Test(import, keeps_the_kernels_with_most_of_the_time) {
+    struct error err = {0};
+    static const char *const many[] = {
+        "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)",
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, \"end\" INTEGER, shortName "
+        "INTEGER,"
+        " gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER, blockZ "
+        "INTEGER)",
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)"
+        " INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT i * 10000, i * 10000 + i, i, 1, 1, 1, 32, "
+        "1, 1"
+        " FROM n",
+        NULL};
+    const char *dir = file_scratch_dir(&a, &err);
+    struct imported i;
+    cr_assert(import_nsys(&a, database(dir, "m.sqlite", many), &i, &err), "%s", err.text);
+    cr_expect(i.n_launches == 5000 && i.n_more == 3000 && i.profile.n_launches == 2001);
+    cr_expect_str_eq(i.profile.launches[0].name, "kernel 5000");
+    cr_expect_str_eq(i.profile.launches[2000].name, "(3000 other kernels)");
+    cr_expect_float_eq(profile_share(&i.profile, 2000), 3000. * 3001 / (5000. * 5001), 1e-9);
+    file_remove_tree(dir, &err);
+}
+
 Test(import, says_what_is_wrong_with_a_database) {
     struct error err = {0};
     const char *dir = file_scratch_dir(&a, &err);

@@ -1,6 +1,13 @@
 #include <criterion/criterion.h>
 
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "base/arena.h"
 #include "build/inspect.h"
+#include "build/mca.h"
+#include "profile/perf.h"
 
 // Two nested loops: only the inner one is hot. Moves and conversions do not count.
 static const char nested[] = "0000000000001000 <rows>:\n"
@@ -69,4 +76,76 @@ Test(inspect, counts_widths_sums_and_what_goes_to_memory) {
     cr_expect_eq(i.stack, 1);
     cr_expect_eq(i.gathers, 1);
     cr_expect_eq(i.sums, 2);
+}
+
+// A row of sums in memory: the register is loaded anew in every turn, and nothing waits for it.
+Test(inspect, does_not_take_what_is_loaded_for_a_sum) {
+    struct inspection i;
+    inspect_text("    10:\tvmovups (%rax),%ymm1\n    14:\tvfmadd213ps (%rdx),%ymm2,%ymm1\n"
+                 "    18:\tvmovups %ymm1,(%rdx)\n    1c:\tvfmadd231ps %ymm2,%ymm3,%ymm4\n"
+                 "    20:\tjne    10 <x>\n",
+                 &i);
+    cr_expect_eq(i.fused, 2);
+    cr_expect_eq(i.sums, 1);
+}
+
+// ---- llvm-mca
+
+Test(inspect, asks_llvm_mca_about_the_hot_loop) {
+    struct arena a = {0};
+    struct inspection i;
+    inspect_text(nested, &i);
+    cr_assert(i.loop);
+    cr_expect_str_eq(mca_question(&a, i.loop, i.loop_len),
+                     "vmovups (%rdi),%zmm1\nvfmadd231ps %zmm1,%zmm2,%zmm3\n"
+                     "vaddps %zmm1,%zmm2,%zmm3\n");
+    static const char remarks[] = "    10:\tvmovups 0x20(%rip),%ymm1        # 40 <x+0x30>\n"
+                                  "    18:\tnopw   0x0(%rax)\n    20:\tjne    10 <x>\n";
+    cr_expect_str_eq(mca_question(&a, remarks, strlen(remarks)),
+                     "vmovups 0x20(%rip),%ymm1        \n");
+    static const char calls[] = "    10:\tcall   400 <expf@plt>\n    18:\tjne    10 <x>\n";
+    cr_expect_null(mca_question(&a, calls, strlen(calls)));
+    arena_reset(&a);
+}
+
+Test(inspect, reads_what_llvm_mca_says) {
+    double cycles, units;
+    cr_assert(mca_answer("Iterations:        100\nInstructions:      400\nTotal Cycles:      411\n"
+                         "IPC:               0.97\nBlock RThroughput: 1.0\n",
+                         &cycles, &units));
+    cr_expect_float_eq(cycles, 4.11, 1e-9);
+    cr_expect_float_eq(units, 1, 1e-9);
+    cr_expect(!mca_answer("error: no such processor\n", &cycles, &units));
+}
+
+// ---- counters of the processor; in software, which every kernel counts
+
+Test(perf, counts_what_a_thread_does) {
+    static const struct perf_event events[] = {
+        {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, METRIC_CPU_CYCLES},
+        {PERF_TYPE_SOFTWARE, 9999, METRIC_CPU_INSTRUCTIONS},  // which no kernel knows
+        {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, METRIC_CPU_CACHE_MISSES}};
+    struct perf_thread t;
+    double values[PERF_EVENTS_MAX] = {-1, -1, -1, -1};
+    if (!perf_open(0, events, 3, &t)) {
+        cr_expect(errno == EACCES || errno == EPERM || errno == ENOSYS, "%s", strerror(errno));
+        return;  // not allowed here
+    }
+    cr_expect_eq(t.n, 2);
+    for (volatile int i = 0; i < 100000; i++) {
+    }
+    cr_assert(perf_read(&t, values));
+    cr_expect(values[0] > 0 && values[1] == -1 && values[2] >= 0);
+    perf_close(&t);
+    cr_expect(!perf_read(&t, values));
+    cr_expect(!perf_open(0, events + 1, 1, &t) && t.n == 0);
+}
+
+Test(perf, says_why_not) {
+    struct arena a = {0};
+    cr_expect(strstr(perf_why(&a, ENOENT), "shows no counters"));
+    cr_expect(strstr(perf_why(&a, EACCES), "perf_event_paranoid is"));
+    cr_expect(strstr(perf_why(&a, ENOSYS), "without perf events"));
+    cr_expect(strstr(perf_why(&a, EMFILE), "perf_event_open: "));
+    arena_reset(&a);
 }

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "eval/lease.h"
+#include "base/lease.h"
 #include "scratch.h"
 
 static const char *use_scratch(struct arena *a) {

@@ -7,10 +7,10 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "eval/blas.h"
 #include "family/moves.h"
 #include "family/program.h"
 #include "family/source_plan.h"
+#include "library/blas.h"
 #include "lowering.h"
 #include "record/plan.h"
 

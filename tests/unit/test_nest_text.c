@@ -102,9 +102,6 @@ static const struct mutant_kernel kernels[] = {
     {"problem order\nin x : f32[3, 5]\nout y : f32[3, 2]\ny = topk(x, 2)\n",
      "stage y.index : nest  block 64  items 1  split 1\n"
      "stage y : map  block 64  vec 1  items 1\n"},
-    {"problem warps\nin x : f32[3, 300]\nout y : f32[3, 5]\ny = topk(floor(9 * x), 5)\n",
-     "stage y.index : nest  block 64  items 1  split 1  team 32\n"
-     "stage y : map  block 64  vec 1  items 1\n"},
     {"problem groups\nin a : f32[9, 4]\nin w : f32[3, 4, 10]\nin o : i32[4] ~ offsets(9)\n"
      "out y : f32[9, 10]\ny = ragged_matmul(a, w, o)\n",
      "stage y : nest  block 64  items 1  split 1\n"},

@@ -12,7 +12,8 @@ static struct search_node node_of(const char *tool, double expected, double gain
                                 .tool = tool,
                                 .expected = expected,
                                 .gain = gain,
-                                .findings = {{.tool = "narrow"}, {.tool = "of_tomorrow"}},
+                                .findings = {{.tool = "narrow", .confidence = 0.6},
+                                             {.tool = "of_tomorrow", .confidence = NAN}},
                                 .n_findings = 2};
 }
 
@@ -50,6 +51,8 @@ Test(op_tools, counts_what_became_of_findings) {
     const char *text = op_tools_text(&a, &list);
     cr_expect(strstr(text, "narrow      gpu       7         5       3     1.50x   1.20x   20%"),
               "%s", text);
+    cr_expect(strstr(text, "\nconfidence 0.5 to 0.8: 3 of 5 moves helped\n"), "%s", text);
+    cr_expect_null(strstr(text, "confidence 0.8 to"));
     list.n_runs = -1;
     cr_expect_null(strstr(op_tools_text(&a, &list), "fired"));
 }

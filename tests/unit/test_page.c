@@ -223,6 +223,20 @@ Test(page, marks_the_lines_that_have_the_time) {
     cr_expect(two[4] > 100 * two[6] && two[6] > 0, "1024 turns of 8 rows and one of 8");
     cr_expect(two[11] > two[12] && two[12] == 0, "a comment costs nothing");
     free(two);
+    // Samples are better than any estimate; a launch has the time that was measured.
+    struct profile_line lines[] = {{"first", 7, 30, "waiting"},
+                                   {"first", 5, 10, NULL},
+                                   {"second", 12, 500, NULL},
+                                   {"second", 99, 0, NULL}};
+    p.lines = lines;
+    p.n_lines = 4;
+    double *sampled = page_hot_lines(two_launches, &p, &n);
+    cr_expect_float_eq(sampled[6], 0.25 * 0.75, 1e-9);
+    cr_expect_float_eq(sampled[4], 0.25 * 0.25, 1e-9);
+    cr_expect_float_eq(sampled[11], 0.75, 1e-9);
+    cr_expect_eq(sampled[2], 0);
+    free(sampled);
+    p.n_lines = 0;
     free(page_hot_lines(NULL, &p, &n));
     cr_expect_eq(n, 0);
     free(page_hot_lines("for (;;) { }}}} ((\n#define\n#define X\nfor (i = 0; i < ", NULL, &n));

@@ -215,8 +215,13 @@ Test(record, profile_has_launches_one_by_one) {
     metrics_set(&p.launches[1].metrics, METRIC_TIME, 1e-6);
     cr_expect_float_eq(profile_share(&p, 0), 0.75, 1e-12);
     cr_expect_str_eq(profile_launch_text(&a, &p), "sums 3 µs (75%), scale 1 µs (25%)");
+    p.lines = &(struct profile_line){"first", 7, 30, "waiting"};
+    p.n_lines = 1;
     json_t *json = profile_to_json(&p);
     cr_assert(profile_from_json(&a, json, &q, &err), "%s", err.text);
+    cr_assert_eq(q.n_lines, 1);
+    cr_expect(q.lines[0].line == 7 && q.lines[0].samples == 30);
+    cr_expect_str_eq(q.lines[0].reason, "waiting");
     cr_expect_eq(q.n_launches, 2);
     cr_expect_str_eq(q.launches[1].name, "scale");
     cr_expect_eq(launch_get(&q.launches[0], METRIC_REGISTERS), 40);
@@ -331,6 +336,7 @@ Test(record, node_with_findings_survives_its_json_form) {
         .cause = "far",
         .evidence = "3x",
         .expected_gain = NAN,
+        .confidence = 0.54,
         .actions = {{.words = "wider", .knob = "vec", .direction = 1, .move = "y: vec 8 -> 16"}},
         .n_actions = 1,
         .numbers = {{"time_s", 2e-3, 1e-3}, {"blocks", 7, NAN}},
@@ -350,7 +356,7 @@ Test(record, node_with_findings_survives_its_json_form) {
     cr_expect_str_eq(m.findings[0].actions[0].knob, "vec");
     cr_expect(!m.findings[0].actions[0].word);
     cr_expect_str_eq(m.findings[0].actions[0].move, "y: vec 8 -> 16");
-    cr_expect(isnan(m.findings[0].expected_gain));
+    cr_expect(isnan(m.findings[0].expected_gain) && m.findings[0].confidence == 0.54);
     cr_expect_eq(m.findings[0].n_numbers, 2);
     cr_expect_str_eq(m.findings[0].numbers[1].metric, "blocks");
     cr_expect(m.findings[0].numbers[0].limit == 1e-3 && isnan(m.findings[0].numbers[1].limit));

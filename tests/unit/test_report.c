@@ -70,6 +70,7 @@ static struct run_view sample_view(void) {
                                             .cause = "memory-bound",
                                             .evidence = "numbers",
                                             .expected_gain = 2,
+                                            .confidence = 0.9,
                                             .n_actions = 1,
                                             .actions = {{.words = "try harder"}}};
     nodes[1].n_findings = 1;

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "gpu/cupti.h"
 #include "profile/counters.h"
+#include "profile/line_table.h"
 #include "profile/sass.h"
 #include "profile/sass_text.h"
 #include "profile/source.h"
@@ -337,4 +338,51 @@ Test(sources, counters_are_chosen_for_few_passes) {
     cr_expect(strstr(err.text, "refuses 2 counters"), "%s", err.text);
     cr_expect_null(counter_set_find("none"));
     cupti_close(&c);
+}
+
+// The lines that instructions of a kernel come from, each once, in the order of the code.
+static const char *lines_of(const struct line_table *t, const char *kernel, const char *file) {
+    const char *all = "";
+    int before = 0;
+    for (uint64_t pc = 0; pc < 12 * SASS_BYTES; pc += SASS_BYTES) {
+        int line = line_table_find(t, kernel, pc, file);
+        if (line != before)
+            all = arena_printf(&a, "%s%s%d", all, *all ? " " : "", line);
+        before = line;
+    }
+    return all;
+}
+
+Test(line_table, finds_the_callers_of_what_was_inlined) {
+    size_t len;
+    struct line_table t;
+    const char *bytes = fixture("lines_90a.cubin", &len);
+    cr_assert(line_table_read(&a, bytes, len, &t));
+    cr_expect_str_eq(lines_of(&t, "second", "lines.cu"), "9 10 12 10 12 11 12 13");
+    cr_expect_str_eq(lines_of(&t, "second", "lines.h"), "3 0");
+    cr_expect_str_eq(lines_of(&t, "first", "lines.cu"), "4 5 6", "callers are counted by kernel");
+    cr_expect_str_eq(lines_of(&t, "third", "lines.cu"), "");
+    cr_expect_eq(line_table_find(&t, "first", UINT64_MAX, "lines.cu"), 7);
+    bytes = fixture("twins_90a.cubin", &len);
+    cr_expect(!line_table_read(&a, bytes, len, &t), "compiled without lines");
+    arena_reset(&a);
+}
+
+// Whatever byte is another: nothing is read outside, and reading ends.
+Test(line_table, survives_damage) {
+    size_t len;
+    struct line_table t;
+    const char *whole = fixture("lines_90a.cubin", &len);
+    for (size_t at = 0; at < len; at++) {
+        struct arena scratch = {0};
+        size_t cut = at % 3 ? len : at;
+        char *bytes = malloc(cut + 1);
+        memcpy(bytes, whole, cut);
+        bytes[at < cut ? at : 0] ^= (char)(at % 3 == 1 ? 0xff : 0x41);
+        if (line_table_read(&scratch, bytes, cut, &t))
+            line_table_find(&t, "first", at, "lines.cu");
+        free(bytes);
+        arena_reset(&scratch);
+    }
+    arena_reset(&a);
 }

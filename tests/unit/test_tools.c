@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "family/lower.h"
 #include "lang/lang.h"
+#include "tools/confidence.h"
 #include "tools/tool.h"
 
 static struct arena a;
@@ -49,6 +50,29 @@ Test(tools, are_silent_when_metrics_are_absent) {
     cr_assert_eq(examine(NULL, &b, &half, out), 0);
 }
 
+// Of a made-up tool: what was counted is surer than what stands in the code, and what is far beyond
+// its line surer than what is at it.
+Test(tools, are_surer_of_what_was_measured) {
+    struct tool tool = {.name = "made up"}, symptom = {.name = "made up", .is_symptom = true};
+    struct profile p = {0};
+    struct tool_input in = {.target = &target, .profile = &p};
+    struct tool_subject s = {.in = &in, .target = &target, .metrics = &p.call};
+    struct finding counted = {.numbers = {{"l2_hit", 0.2, 0.5}}, .n_numbers = 1};
+    struct finding at_line = {.numbers = {{"l2_hit", 0.5, 0.5}}, .n_numbers = 1};
+    struct finding code = {.numbers = {{"hot_scalar", 20, 5}}, .n_numbers = 1};
+    struct finding timed = {.numbers = {{"time_s", 2, 1}, {"hot_scalar", 20, NAN}}, .n_numbers = 2};
+    struct finding words = {0};
+    cr_expect_float_eq(finding_confidence(&tool, &s, &counted), 0.9, 1e-9);
+    cr_expect_float_eq(finding_confidence(&tool, &s, &at_line), 0.63, 1e-9);
+    cr_expect_float_eq(finding_confidence(&tool, &s, &code), 0.6, 1e-9);
+    cr_expect_float_eq(finding_confidence(&tool, &s, &words), 0.6, 1e-9);
+    cr_expect_float_eq(finding_confidence(&symptom, &s, &counted), 0.54, 1e-9);
+    cr_expect_float_eq(finding_confidence(&tool, &s, &timed), 0.9, 1e-9);
+    profile_set(&p, METRIC_STOLEN_SHARE, 0.5);
+    cr_expect_float_eq(finding_confidence(&tool, &s, &timed), 0.54, 1e-9, "a busy machine");
+    cr_expect_float_eq(finding_confidence(&tool, &s, &counted), 0.9, 1e-9, "no time");
+}
+
 Test(tools, reach_needs_ceilings) {
     struct profile p = {0};
     profile_set(&p, METRIC_TIME, 1);
@@ -56,6 +80,22 @@ Test(tools, reach_needs_ceilings) {
     b.reach_s = NAN;
     struct finding f;
     cr_assert_eq(examine(&tool_reach, &b, &p, &f), 0);
+}
+
+// What was timed among other work is no ground for alarm.
+Test(tools, reach_is_less_severe_on_a_machine_that_is_shared) {
+    struct profile p = {0};
+    struct bound b = bound_of(BOUND_MEMORY);
+    struct finding f;
+    profile_set(&p, METRIC_TIME, 9e-3);
+    profile_set(&p, METRIC_THREADS, 2);
+    profile_set(&p, METRIC_MACHINE_LOAD, 1.5);
+    cr_assert_eq(examine(&tool_reach, &b, &p, &f), 1);
+    cr_expect(f.severity == SEVERITY_HIGH && f.confidence > 0.5);
+    profile_set(&p, METRIC_MACHINE_LOAD, 12);
+    cr_assert_eq(examine(&tool_reach, &b, &p, &f), 1);
+    cr_expect(f.severity == SEVERITY_MEDIUM && f.confidence < 0.4);
+    cr_expect(strstr(f.evidence, "other work took the processors"), "%s", f.evidence);
 }
 
 Test(tools, reach_knows_chains_of_steps) {
@@ -591,6 +631,11 @@ static const struct {
      "too few sums",
      {{METRIC_HOT_SUMS, 1}, {METRIC_HOT_FUSED, 4}},
      {{METRIC_HOT_SUMS, 12}, {METRIC_HOT_FUSED, 12}}},
+    // A chain without multiply-adds, by llvm-mca.
+    {&tool_sums,
+     "wait for one another",
+     {{METRIC_HOT_FUSED, 0}, {METRIC_HOT_CYCLES, 8}, {METRIC_HOT_UNIT_CYCLES, 2}},
+     {{METRIC_HOT_FUSED, 0}, {METRIC_HOT_CYCLES, 2.2}, {METRIC_HOT_UNIT_CYCLES, 2}}},
 };
 enum { CODED = sizeof coded / sizeof coded[0] };
 

@@ -160,21 +160,45 @@ Test(tools_traffic, are_silent_without_what_they_need) {
 }
 
 // The ceiling for the mix is known, and it is not reached although enough is under way.
-Test(tools_traffic, name_turns_only_where_a_ceiling_is_known) {
-    static const struct row rows[ROWS_MAX] = {{METRIC_DRAM_READ_BYTES, 1e9},
-                                              {METRIC_DRAM_WRITE_BYTES, 1e9},
-                                              {METRIC_LOAD_SECTORS, 1e9 / 32},
-                                              {METRIC_ACHIEVED_OCCUPANCY, 0.9}};
-    struct profile p = single(rows);
+// Measured: lines of 128 bytes read and written in an order of their own, one at a time and in
+// runs.
+Test(tools_traffic, name_turns_between_reads_and_writes) {
+    static const struct row sick[ROWS_MAX] = {
+        {METRIC_DRAM_READ_BYTES, 1.0736e9}, {METRIC_DRAM_WRITE_BYTES, 1.0751e9},
+        {METRIC_LOAD_SECTORS, 33554432},    {METRIC_ACHIEVED_OCCUPANCY, 0.77},
+        {METRIC_DRAM_BUSY, 0.70},           {METRIC_L2_BUSY, 0.34},
+        {METRIC_STALL_LONG, 137.8},         {METRIC_WARP_LATENCY, 145}};
+    struct profile p = single(sick);
     struct finding f;
-    cr_expect(!asks(&tool_writes, &p, &f), "%s", f.cause);
-    card.ceilings = (struct ceilings){.present = true};
-    for (int i = 0; i < TRAFFIC_MIXES; i++)
-        card.ceilings.traffic[i] = (struct ceiling_traffic){
-            .read_fraction = 1 - i / 3.0, .bytes_per_s = 3.5e12, .fixed_s = 1e-6};
     cr_assert(asks(&tool_writes, &p, &f));
-    cr_expect(strstr(f.cause, "between reading and writing"), "%s", f.cause);
-    cr_expect_eq(f.severity, SEVERITY_LOW);
+    cr_expect(strstr(f.cause, "short runs of reading and of writing"), "%s", f.cause);
+    cr_expect_eq(f.severity, SEVERITY_MEDIUM);
+    cr_expect(f.expected_gain > 1.15 && f.expected_gain < 1.25, "it was 1.18x");
+    metrics_set(&p.launches[0].metrics, METRIC_DRAM_BUSY, 0.9);
+    cr_expect(!asks(&tool_writes, &p, &f), "as a copy");
+    metrics_set(&p.launches[0].metrics, METRIC_DRAM_BUSY, 0.7);
+    metrics_set(&p.launches[0].metrics, METRIC_DRAM_WRITE_BYTES, 1e8);
+    cr_expect(!asks(&tool_writes, &p, &f), "reads alone");
+}
+
+// Measured: a few bytes more read than loads asked for do not make scattered stores partial writes.
+Test(tools_traffic, do_not_take_noise_for_partial_writes) {
+    static const struct row scattered[ROWS_MAX] = {{METRIC_DRAM_READ_BYTES, 292175872},
+                                                   {METRIC_DRAM_WRITE_BYTES, 294666752},
+                                                   {METRIC_LOAD_SECTORS, 8388608},
+                                                   {METRIC_LOAD_REQUESTS, 2097152},
+                                                   {METRIC_STORE_SECTORS, 67108864},
+                                                   {METRIC_STORE_REQUESTS, 2097152},
+                                                   {METRIC_HOT_LOAD_BYTES, 4},
+                                                   {METRIC_HOT_STORE_BYTES, 4},
+                                                   {METRIC_DRAM_BUSY, 0.1},
+                                                   {METRIC_L2_BUSY, 0.23},
+                                                   {METRIC_L1_BUSY, 0.24},
+                                                   {METRIC_STALL_LONG, 8}};
+    struct profile p = single(scattered);
+    struct finding f;
+    cr_assert(asks(&tool_coalesce, &p, &f));
+    cr_expect(!asks(&tool_writes, &p, &f), "%s", f.cause);
 }
 
 // x -> a -> b -> y, one kernel each.
@@ -277,6 +301,10 @@ Test(tools_traffic, count_bytes_beyond_the_least_on_a_cpu) {
     each_alone(&tool_moved, &b, &p);
     profile_set(&p, METRIC_PLAN_BYTES, 210e6);
     cr_expect(!asks_cpu(&tool_moved, &b, &p, &f), "the caches hold it");
+    profile_set(&p, METRIC_CPU_CACHE_MISSES, 400e6 / 64);
+    cr_assert(asks_cpu(&tool_moved, &b, &p, &f), "the counters say that they do not");
+    cr_expect(strstr(f.evidence, "missed the caches are 400 MB, 2.00 times"), "%s", f.evidence);
+    cr_expect_str_eq(f.numbers[0].metric, "cpu_cache_misses");
 }
 
 Test(tools_traffic, see_page_faults_and_lines_that_threads_share) {

@@ -1,8 +1,8 @@
 // A CUPTI that is not there, for tests of what hone does with one: it says of every launch that the
 // fake driver tells it of (fake_cupti_*) that it took so and so long, has counters by rule and
 // samples by rule. Faults (is_fault) are those that the real one has: counters refused or taken,
-// another subscriber. Layouts are those of inject/cupti_types.h, which a test of its own holds
-// against the vendor's headers.
+// another subscriber, a driver that is newer than it. Layouts are those of inject/cupti_types.h,
+// which a test of its own holds against the vendor's headers.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -83,7 +83,7 @@ void fake_cupti_call(uint32_t id, void *context, int site) {
 // ---- general
 
 int cuptiGetVersion(uint32_t *version) {
-    *version = 130001;
+    *version = is_fault("old") ? 120300 : 130001;
     return 0;
 }
 int cuptiGetResultString(int code, const char **text) {
@@ -91,8 +91,8 @@ int cuptiGetResultString(int code, const char **text) {
     return 0;
 }
 int cuptiSubscribe(void **subscriber, cupti_callback f, void *user) {
-    if (is_fault("subscribed"))
-        return 39;
+    if (is_fault("subscribed") || is_fault("old"))
+        return is_fault("old") ? 14 : 39;
     callback = f;
     return 0;
 }

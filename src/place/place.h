@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "eval/evaluate.h"
+#include "place/evaluate.h"
 
 struct eval_place {
     // Called with a question (hone.job/1, hone.null/1, hone.race/1); 1: answered, and the caller

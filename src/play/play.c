@@ -1,6 +1,6 @@
 // The directory has the plan, the cubin, a file for each input, and afterwards what went wrong.
 // Large inputs are drawn in part and repeated: for a profile that is the same.
-#include "eval/play.h"
+#include "play/play.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/lease.h"
 #include "build/compile_cuda.h"
 #include "eval/gpu_handle.h"
-#include "eval/lease.h"
-#include "eval/play_warm.h"
 #include "family/source_plan.h"
 #include "ir/inputs.h"
+#include "play/play_warm.h"
 #include "profile/collect_ncu.h"
 #include "profile/sass.h"
 
@@ -178,6 +178,8 @@ static double footprint(const struct plan *plan, const struct program_kernel *k)
 static void merge(struct arena *a, const struct plan *plan, const struct collected *c,
                   struct profile *into) {
     bool is_empty = into->n_launches == 0;
+    into->lines = c->profile.lines;
+    into->n_lines = c->profile.n_lines;
     for (int i = 0; i < c->profile.n_launches; i++) {
         struct metrics found = c->profile.launches[i].metrics;
         const struct program_kernel *k = c->kernels[i].kernel;
@@ -309,6 +311,7 @@ static bool count_fully(struct play *p, struct arena *a, const struct plan *plan
                                 .timeout_s = 120,
                                 .is_silent = true,
                                 .is_ours = true,
+                                .source = CUDA_SOURCE_NAME,
                                 .memory_bytes = memory_of(p, plan)};
     return (by_ncu ? collect_by_ncu : collect)(a, &q, out, err) && !has_failed(p, a, out, err);
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "eval/gpu_calls.h"
 #include "gpu/library.h"
+#include "library/gpu_calls.h"
 
 // Numbers of the documented interface (cublasLt.h, cublas_api.h, library_types.h).
 enum { COMPUTE_32F = 68, COMPUTE_32F_FAST_TF32 = 77, COMPUTE_64F = 70, COMPUTE_32I = 72 };

@@ -1,6 +1,6 @@
 // The interface is CBLAS's, as published with the reference implementation: orders and transposes
 // are small numbers, matrices a pointer and the distance between rows.
-#include "eval/blas.h"
+#include "library/blas.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "eval/gpu_calls.h"
 #include "gpu/library.h"
+#include "library/gpu_calls.h"
 
 // Numbers of the documented interface (cudnn_graph.h, cudnn_cnn.h).
 enum { DATA_FLOAT = 0, DATA_HALF = 2, DATA_BFLOAT16 = 9 };

@@ -12,9 +12,9 @@
 #include "base/frame.h"
 #include "base/process.h"
 #include "eval/judge.h"
-#include "eval/place.h"
 #include "eval/worker.h"
 #include "model/bound.h"
+#include "place/place.h"
 
 static const int64_t grace_ns = 300000000;
 

@@ -19,8 +19,8 @@
 #include "base/json.h"
 #include "build/compile_cuda.h"
 #include "eval/gpu_runner.h"
-#include "eval/play.h"
 #include "gpu/cuda.h"
+#include "play/play.h"
 
 enum { SOCKET = 3 };
 

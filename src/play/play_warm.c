@@ -1,6 +1,6 @@
 // Questions as frames (play_process.c has their form), answers partly as files: what the library
 // counts it writes into the directory, as it does for any program.
-#include "eval/play_warm.h"
+#include "play/play_warm.h"
 
 #include <string.h>
 

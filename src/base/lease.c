@@ -1,6 +1,6 @@
 // flock() on a file of the user's runtime directory, tried again and again, so that Ctrl-C and the
 // deadline are noticed.
-#include "eval/lease.h"
+#include "base/lease.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

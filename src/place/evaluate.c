@@ -1,6 +1,6 @@
 // One question at a time to a place (place.h), with up to three tries where the answer says infra
 // or the worker is gone. What cannot be helped is remembered and given to every later question.
-#include "eval/evaluate.h"
+#include "place/evaluate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "eval/place.h"
 #include "eval/worker.h"
+#include "place/place.h"
 
 enum { TRIES = 3 };
 

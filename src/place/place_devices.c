@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "eval/place.h"
+#include "place/place.h"
 
 enum { DEVICES_MAX = 64, DEATHS_MAX = 2, HOME = 0, NOBODY = -1 };
 

@@ -1,5 +1,5 @@
 // Which library a call is for, and the trial of its algorithms.
-#include "eval/gpu_calls.h"
+#include "library/gpu_calls.h"
 
 #include <math.h>
 #include <stdio.h>
