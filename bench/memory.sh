@@ -16,7 +16,8 @@ export XDG_CACHE_HOME="$work/cache" XDG_DATA_HOME="$work/data"
 
 # teach DIR NAME: what a run on it taught is then in $work/DIR-NAME.db.
 teach() {
-    local db=$work/$(basename "$1")-$2.db
+    local db
+    db=$work/$(basename "$1")-$2.db
     [ -e "$db" ] || "$hone" optimize "$1/$2.hone" --target "table:$1/$2.table" --memory "$db" --evals 40 --until 1 \
         ${POLICY:+--policy "$POLICY"} --store "$work/runs.db" >/dev/null
 }

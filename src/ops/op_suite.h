@@ -1,5 +1,5 @@
-// The operation behind `hone suite`: policies (or proposers, or with and without memory) compared on the same tables, from the
-// same blocks, over many seeds.
+// The operation behind `hone suite`: policies (or proposers, or with and without memory) compared
+// on the same tables, from the same blocks, over many seeds.
 #pragma once
 
 #include <jansson.h>

@@ -47,6 +47,7 @@ struct surrogate;
 // `samples` must outlive it; at most SURROGATE_MOST of them, at least one of this problem.
 struct surrogate *surrogate_new(struct arena *a, const struct sample *samples, int n_samples);
 // By how much, on average, a block will be faster than the fastest sample of the problem, as
-// a logarithm; what is slower counts 0. `bonus`: by how much it is faster than the model thinks, as others say.
+// a logarithm; what is slower counts 0. `bonus`: by how much it is faster than the model thinks, as
+// others say.
 double surrogate_gain(const struct surrogate *s, const struct features *f, double prior,
                       double bonus);
