@@ -418,11 +418,11 @@ static double estimate(const struct form *f, const struct target *t, const struc
 
 // ---- what a stage begins with: the legal one that should be fastest
 
-// Warpgroups apart are left to the search.
 static const struct shape_row {
-    int rows, columns, warpgroups;
-} shapes[] = {{128, 256, 2}, {256, 128, 2}, {128, 192, 2}, {128, 128, 2},
-              {128, 64, 2},  {64, 256, 1},  {64, 128, 1},  {64, 64, 1}};
+    int rows, columns, warpgroups, apart;
+} shapes[] = {{128, 256, 2, 0}, {256, 128, 2, 0}, {128, 192, 2, 0},
+              {128, 128, 2, 0}, {128, 64, 2, 0},  {64, 256, 2, 1},
+              {64, 256, 1, 0},  {64, 128, 1, 0},  {64, 64, 1, 0}};
 
 // With as many stages as there is room for.
 static bool set_shape(const struct form *f, const struct target *t, struct kernel_stage *s,
@@ -432,7 +432,7 @@ static bool set_shape(const struct form *f, const struct target *t, struct kerne
     stage_set(s, "tile", 1, r->columns);
     stage_set(s, "warpgroups", 0, r->warpgroups);
     stage_set(s, "split", 0, split);
-    stage_set(s, "apart", 0, 0);
+    stage_set(s, "apart", 0, r->apart);
     for (int stages = 8; stages >= 2; stages--) {
         stage_set(s, "stages", 0, stages);
         if (is_legal(f, t, s, &why))

@@ -108,8 +108,12 @@ static int64_t stage_bytes(const struct qgemm_form *f, const struct qgemm_sizes 
     return z->warps * z->rows * columns * bits_of(f) / 8 + z->along * z->tokens * columns * 2;
 }
 
+int64_t qgemm_part_chunks(const struct qgemm_sizes *z) {
+    return z->strips * z->strip;
+}
+
 static int64_t scale_bytes(const struct qgemm_sizes *z) {
-    return z->scales_groups ? (int64_t)4 * 2 * z->warps * z->rows * (z->strip + 1) : 0;
+    return z->scales_groups ? 4 * z->warps * z->rows * (qgemm_part_chunks(z) + 1) : 0;
 }
 
 int64_t qgemm_shared_bytes(const struct qgemm_form *f, const struct qgemm_sizes *z) {
@@ -119,8 +123,7 @@ int64_t qgemm_shared_bytes(const struct qgemm_form *f, const struct qgemm_sizes 
 // Words of a thread: sums and totals, weights as they are and widened, x, scales on their way.
 static int64_t registers_of(const struct qgemm_sizes *z) {
     int64_t tiles = z->rows / 16, sums = tiles * (z->tokens / 8) * 4;
-    return 2 * sums + tiles * 2 * z->words + 8 + z->tokens / 2 +
-           (z->scales_groups ? (int64_t)z->rows * z->strip / GPU_WARP + 1 : 0);
+    return 2 * sums + tiles * 2 * z->words + 8 + z->tokens / 2 + (z->scales_groups ? 16 : 0);
 }
 
 // ---- rules

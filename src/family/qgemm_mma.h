@@ -26,6 +26,8 @@ struct qgemm_sizes {
 
 // `sms`: multiprocessors of the target.
 struct qgemm_sizes qgemm_sizes(const struct qgemm_form *f, const struct kernel_stage *s, int sms);
+// Chunks of a part of K.
+int64_t qgemm_part_chunks(const struct qgemm_sizes *z);
 int64_t qgemm_shared_bytes(const struct qgemm_form *f, const struct qgemm_sizes *z);
 
 void qgemm_lower(struct lowering *l, const struct form *f, const struct kernel_stage *s);

@@ -1,14 +1,13 @@
 // The loops of qgemm's `mma` emitter; qgemm_mma.c says what they compute and why so.
 //
-//   start the copies of stages 0 .. stages - 2; read the scales of stage 0
-//   for every tile of rows that a warp has, for every strip of its part of K: a stage
+//   start the copies of stages 0 .. stages - 2
+//   for every tile of rows that a warp has: its scales to shared memory
+//     for every strip of its part of K: a stage
 //       wait for it, barrier
 //       start the copies of stage + stages - 1, into the slot of the stage before
-//       start to read the scales of the next stage
 //       for every chunk of the strip:
 //           for every 8 elements of x: products of all rows with all tokens
 //           totals += scales * sums
-//       the next scales to shared memory
 //     after the last strip of a tile: totals to memory
 //   meet
 //   for every result: the totals of all parts in their order, scaled by row, what follows; store
@@ -216,49 +215,47 @@ static const struct loop_expr *scale_of(const struct build *x, const struct loop
     return loop_load(x->a, x->l->buffer[x->f->scales], at, 1, 1);
 }
 
-static const struct loop_expr *scale_at(const struct build *x, const struct loop_expr *stage,
-                                        const struct loop_expr *row,
+// Where the warp has the scale of a row of its tile, chunk `chunk` of its part.
+static const struct loop_expr *scale_at(const struct build *x, const struct loop_expr *row,
                                         const struct loop_expr *chunk) {
-    const struct loop_expr *line = add(x, times(x, rest(x, stage, 2), x->z.warps), x->warp);
-    line = add(x, times(x, line, x->z.rows), row);
-    return add(x, times(x, line, x->z.strip + 1), chunk);
+    const struct loop_expr *line = add(x, times(x, x->warp, x->z.rows), row);
+    return add(x, times(x, line, qgemm_part_chunks(&x->z) + 1), chunk);
 }
 
-// Rows beyond the edge have the last row's, what is behind the last stage its own; where there are
-// fewer than threads, some read what others do.
-static void read_scales(const struct build *x, struct loop_builder *b,
-                        const struct loop_expr *stage) {
-    struct loop_builder inner;
+// The scales of a warp's tile, some for each thread at a time. Rows beyond the edge have the last
+// row's.
+static void fill_scales(const struct build *x, struct loop_builder *b,
+                        const struct loop_expr *round) {
+    struct loop_builder outer, inner, some;
+    int64_t chunks = qgemm_part_chunks(&x->z), all = x->z.rows * chunks;
     if (!x->z.scales_groups)
         return;
-    stage = loop_binary(x->a, LOOP_MIN, stage, num(x, all_stages(x) - 1));
-    stage = loop_let(b, "of", stage);
-    const struct loop_expr *i = open_unrolled(x, b, "i", x->next->count, &inner);
-    const struct loop_expr *at = add(x, times(x, i, GPU_WARP), x->lane);
-    at = rest(x, at, (int64_t)x->z.rows * x->z.strip);
-    const struct loop_expr *row = times(x, tile_of(x, stage), x->z.rows);
-    row = add(x, row, quotient(x, at, x->z.strip));
-    if (x->z.rounds * x->z.blocks * x->z.down * x->z.rows != x->f->n)
-        row = loop_binary(x->a, LOOP_MIN, row, num(x, x->f->n - 1));
-    const struct loop_expr *column = times(x, rest(x, at, x->z.strip), x->z.depth);
-    column = add(x, column_of(x, x->part, stage), column);
-    loop_store(&inner, x->next, i, scale_of(x, row, column), false);
-    loop_close(b, &inner);
-}
-
-static void share_scales(const struct build *x, struct loop_builder *b,
-                         const struct loop_expr *stage) {
-    struct loop_builder inner, some;
-    if (!x->z.scales_groups)
-        return;
-    const struct loop_expr *i = open_unrolled(x, b, "i", x->next->count, &inner);
-    const struct loop_expr *at = add(x, times(x, i, GPU_WARP), x->lane);
-    loop_open_if(&inner, at, num(x, (int64_t)x->z.rows * x->z.strip), &some);
-    const struct loop_expr *to =
-        scale_at(x, stage, quotient(x, at, x->z.strip), rest(x, at, x->z.strip));
-    loop_store(&some, x->scale_ring, to, loop_load(x->a, x->next, i, 1, 1), false);
-    loop_close(&inner, &some);
-    loop_close(b, &inner);
+    const struct loop_expr *tile =
+        loop_let(b, "scaled", times(x, tile_of(x, times(x, round, x->z.strips)), x->z.rows));
+    const struct loop_expr *first = times(x, x->part, chunks * x->z.depth);
+    // Nobody reads those of the tile before.
+    if (x->z.rounds > 1)
+        loop_intrinsic(b, INTRINSIC_WARP_SYNC, NULL);
+    struct loop_for f = {"from", num(x, 0), num(x, all), x->next->count * GPU_WARP, false};
+    const struct loop_expr *from = loop_open_for(b, &f, &outer);
+    for (int is_store = 0; is_store < 2; is_store++) {
+        const struct loop_expr *i = open_unrolled(x, &outer, "i", x->next->count, &inner);
+        const struct loop_expr *at = add(x, from, add(x, times(x, i, GPU_WARP), x->lane));
+        loop_open_if(&inner, at, num(x, all), &some);
+        const struct loop_expr *row = quotient(x, at, chunks), *chunk = rest(x, at, chunks);
+        const struct loop_expr *real = add(x, tile, row);
+        if (x->z.rounds * x->z.blocks * x->z.down * x->z.rows != x->f->n)
+            real = loop_binary(x->a, LOOP_MIN, real, num(x, x->f->n - 1));
+        if (is_store)
+            loop_store(&some, x->scale_ring, scale_at(x, row, chunk),
+                       loop_load(x->a, x->next, i, 1, 1), false);
+        else
+            loop_store(&some, x->next, i,
+                       scale_of(x, real, add(x, first, times(x, chunk, x->z.depth))), false);
+        loop_close(&inner, &some);
+        loop_close(&outer, &inner);
+    }
+    loop_close(b, &outer);
 }
 
 // ---- products
@@ -351,7 +348,9 @@ static void add_up(const struct build *x, struct loop_builder *b, const struct l
     const struct loop_expr *line = open_unrolled(x, b, "i", x->z.rows / 8, &by_line);
     const struct loop_expr *scale = NULL;
     if (x->z.scales_groups) {
-        scale = loop_load(x->a, x->scale_ring, scale_at(x, stage, in_line(x, line), chunk), 1, 1);
+        const struct loop_expr *of = times(x, rest(x, stage, x->z.strips), x->z.strip);
+        scale = scale_at(x, in_line(x, line), add(x, of, chunk));
+        scale = loop_load(x->a, x->scale_ring, scale, 1, 1);
         scale = loop_broadcast(x->a, loop_let(&by_line, "scale", scale), 2);
     }
     const struct loop_expr *t = open_unrolled(x, &by_line, "t", x->z.tokens / 8, &by_token);
@@ -428,10 +427,9 @@ static void walk(const struct build *x, struct loop_builder *b) {
     struct loop_for ahead = {"stage", num(x, 0), num(x, x->z.stages - 1), 1, true};
     copy_stage(x, &by_strip, loop_open_for(b, &ahead, &by_strip));
     loop_close(b, &by_strip);
-    read_scales(x, b, num(x, 0));
-    share_scales(x, b, num(x, 0));
     struct loop_for rounds = {"round", num(x, 0), num(x, x->z.rounds), 1, false};
     const struct loop_expr *round = loop_open_for(b, &rounds, &by_round);
+    fill_scales(x, &by_round, round);
     clear(x, &by_round, x->total);
     struct loop_for strips = {"strip", num(x, 0), num(x, x->z.strips), 1, false};
     const struct loop_expr *strip = loop_open_for(&by_round, &strips, &by_strip);
@@ -440,11 +438,9 @@ static void walk(const struct build *x, struct loop_builder *b) {
     loop_intrinsic(&by_strip, INTRINSIC_WAIT, (struct loop_operand[]){{NULL, wait}});
     loop_barrier(&by_strip);
     copy_stage(x, &by_strip, add(x, stage, num(x, x->z.stages - 1)));
-    read_scales(x, &by_strip, add(x, stage, num(x, 1)));
     open_if_tile(x, &by_strip, stage, &some);
     multiply_strip(x, &some, stage);
     loop_close(&by_strip, &some);
-    share_scales(x, &by_strip, add(x, stage, num(x, 1)));
     loop_close(&by_round, &by_strip);
     keep_totals(x, &by_round, round);
     loop_close(b, &by_round);
@@ -508,7 +504,8 @@ static void make_buffers(struct build *x) {
             columns = (int64_t)z->strip * z->depth;
     struct loop_size w[] = {{(int64_t)z->stages * z->warps * z->rows, NULL}, {columns, NULL}};
     struct loop_size t[] = {{(int64_t)z->stages * z->along * z->tokens, NULL}, {columns, NULL}};
-    struct loop_size s[] = {{(int64_t)2 * z->warps * z->rows, NULL}, {z->strip + 1, NULL}};
+    int64_t scales = z->rows * qgemm_part_chunks(z);
+    struct loop_size s[] = {{(int64_t)z->warps * z->rows, NULL}, {qgemm_part_chunks(z) + 1, NULL}};
     struct loop_size r[] = {{z->parts, NULL}, {x->f->m, NULL}, {x->f->n, NULL}};
     x->w_ring = loop_shared_of(p, "w_ring", x->f->of_w, w, 2);
     x->x_ring = loop_shared_of(p, "x_ring", x->f->of_x, t, 2);
@@ -521,7 +518,8 @@ static void make_buffers(struct build *x) {
         loop_global_of(p, arena_printf(x->a, "%s_totals", x->name), LOOP_SCRATCH, DTYPE_F32, r, 3);
     if (z->scales_groups) {
         x->scale_ring = loop_shared_of(p, "scale_ring", DTYPE_F32, s, 2);
-        x->next = loop_register(p, "next", (z->rows * z->strip + GPU_WARP - 1) / GPU_WARP, 1);
+        x->next = loop_register(
+            p, "next", scales < 16 * GPU_WARP ? (scales + GPU_WARP - 1) / GPU_WARP : 16, 1);
     }
 }
 

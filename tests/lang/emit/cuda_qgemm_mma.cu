@@ -22,7 +22,7 @@ HONE_ASSERT(K == 4096, "lowered for K = 4096");
 HONE_ASSERT(G == 128, "lowered for G = 128");
 
 #pragma hone scratch y_totals f32[2, 12, 1000]
-#pragma hone launch y_qgemm grid(16) block(128) shared(101376) args(x, w, scales, d, y, y_totals)
+#pragma hone launch y_qgemm grid(16) block(128) shared(107008) args(x, w, scales, d, y, y_totals)
 
 HONE_KERNEL_OF(128, 1) y_qgemm(const unsigned short *__restrict__ x, const unsigned char *__restrict__ w, const unsigned short *__restrict__ scales, const float *__restrict__ d, unsigned short *__restrict__ y, float *__restrict__ y_totals) {
     HONE_DYNAMIC_OF(unsigned char, w_ring, 0, (384 * 256 + 1) / 2);
@@ -32,8 +32,8 @@ HONE_KERNEL_OF(128, 1) y_qgemm(const unsigned short *__restrict__ x, const unsig
     int x_words[8];
     f32x2 sum[8];
     f32x2 total[8];
-    HONE_DYNAMIC(scale_ring, 24576, 256 * 3);
-    float next[2];
+    HONE_DYNAMIC(scale_ring, 24576, 128 * 17);
+    float next[16];
     const int block = hone_block();
     const int thread = hone_thread();
     int lane = thread % 32;
@@ -54,13 +54,14 @@ HONE_KERNEL_OF(128, 1) y_qgemm(const unsigned short *__restrict__ x, const unsig
         }
         hone_async_commit();
     }
+    int scaled = first * 32;
     #pragma unroll
-    for (int i = 0; i < 2; i++) {
-        next[i] = hone_from_f16(scales[(first * 32 + (i * 32 + lane) / 2 < 999 ? first * 32 + (i * 32 + lane) / 2 : 999) * 32 + (part * 8 * 256 + (i * 32 + lane) % 2 * 128) / 128]);
+    for (int i = 0; i < 16; i++) {
+        next[i] = hone_from_f16(scales[(scaled + (i * 32 + lane) / 16 < 999 ? scaled + (i * 32 + lane) / 16 : 999) * 32 + (part * 2048 + (i * 32 + lane) % 16 * 128) / 128]);
     }
     #pragma unroll
-    for (int i = 0; i < 2; i++) {
-        scale_ring[(warp * 32 + (i * 32 + lane) / 2) * 3 + (i * 32 + lane) % 2] = next[i];
+    for (int i = 0; i < 16; i++) {
+        scale_ring[(warp * 32 + (i * 32 + lane) / 16) * 17 + (i * 32 + lane) % 16] = next[i];
     }
     #pragma unroll
     for (int i = 0; i < 8; i++) {
@@ -82,11 +83,6 @@ HONE_KERNEL_OF(128, 1) y_qgemm(const unsigned short *__restrict__ x, const unsig
             }
         }
         hone_async_commit();
-        int of = (strip + 1 < 7 ? strip + 1 : 7);
-        #pragma unroll
-        for (int i = 0; i < 2; i++) {
-            next[i] = hone_from_f16(scales[(first * 32 + (i * 32 + lane) / 2 < 999 ? first * 32 + (i * 32 + lane) / 2 : 999) * 32 + ((part * 8 + of) * 256 + (i * 32 + lane) % 2 * 128) / 128]);
-        }
         int slot = strip % 3;
         #pragma unroll
         for (int chunk = 0; chunk < 2; chunk++) {
@@ -168,16 +164,12 @@ HONE_KERNEL_OF(128, 1) y_qgemm(const unsigned short *__restrict__ x, const unsig
             }
             #pragma unroll
             for (int i = 0; i < 4; i++) {
-                float scale = scale_ring[((strip % 2 * 4 + warp) * 32 + i * 8 + lane / 4) * 3 + chunk];
+                float scale = scale_ring[(warp * 32 + i * 8 + lane / 4) * 17 + strip * 2 + chunk];
                 #pragma unroll
                 for (int t = 0; t < 2; t++) {
                     total[(i / 2 * 2 + t) * 2 + i % 2] += sum[(i / 2 * 2 + t) * 2 + i % 2] * scale;
                 }
             }
-        }
-        #pragma unroll
-        for (int i = 0; i < 2; i++) {
-            scale_ring[(((strip + 1) % 2 * 4 + warp) * 32 + (i * 32 + lane) / 2) * 3 + (i * 32 + lane) % 2] = next[i];
         }
     }
     #pragma unroll
