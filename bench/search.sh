@@ -15,6 +15,7 @@ printf '\n| store | |\n|---|---|\n'
     record) echo "| a record: a node and its run, one transaction | $time $unit |" ;;
     select) echo "| $time: selecting a node in a tree of 100 000 | $unit $more (aim: under 1 ms) |" ;;
     decide) echo "| $time: a whole decision there | $unit $more |" ;;
+    peak) echo "| most memory that the process had: $time | $unit $more |" ;;
     fsync) echo "| write and fsync of 4 KiB next to it, in turns | $time $unit |" ;;
     esac
 done

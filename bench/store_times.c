@@ -1,12 +1,14 @@
 // store-times DIR: how long the store takes, next to what the disk takes: opening one of 100 000
 // evaluations with its list of runs, and one record (a node and its run in one transaction) against
 // a bare write and fsync of as many bytes in the same directory; and how long policies take to
-// decide in a tree of 100 000 nodes. For docs/results/search.md.
+// decide in a tree of 100 000 nodes; and how much memory the process had at most until the store
+// was closed, and in all. For docs/results/search.md.
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -24,6 +26,12 @@
 #include "store/store.h"
 
 enum { RUNS = 100, NODES = 1000, TIMES = 51, BARE_BYTES = 4096, TREE = 100000 };
+
+static void print_peak(const char *what) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("peak %s %.1f MB\n", what, (double)usage.ru_maxrss / 1024);
+}
 
 static void check(bool ok, const struct error *err) {
     if (ok)
@@ -216,6 +224,8 @@ int main(int argc, char **argv) {
            1e3 * stats_median(records, TIMES), 1e3 * stats_median(bare, TIMES));
     close(fd);
     arena_reset(&a);
+    print_peak("store");
     time_policies();
+    print_peak("tree");
     return 0;
 }

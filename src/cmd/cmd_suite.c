@@ -30,7 +30,8 @@ struct suite_options {
 
 static const struct option_row rows[] = {
     ROW("vary", OPTION_STRING, "KEY=A,B", request.vary,
-        "what is compared: policy=surrogate,mcts,random (the default) or proposer=expert,blind"),
+        "what is compared: policy=surrogate,mcts,random (the default), proposer=expert,blind or "
+        "memory=on,off"),
     ROW("seeds", OPTION_INT, "N", request.seeds, "runs of each on each table (100)"),
     ROW("start", OPTION_STRING, "WHERE", start,
         "any: each seed draws the block that it begins with (the default); default: the table's "
@@ -41,6 +42,8 @@ static const struct option_row rows[] = {
         "where proposers are compared (surrogate)"),
     ROW("proposer", OPTION_STRING, "NAME", request.proposer,
         "where policies are compared: expert (the default) or blind"),
+    ROW("memory", OPTION_STRING, "FILE", request.memory,
+        "what other runs taught, read and not written (none)"),
     ROW("jobs", OPTION_INT, "N", jobs, "threads (one per CPU)"),
     ROW("json", OPTION_FLAG, NULL, json, "print one hone.suite/1 document"),
     ROW("csv", OPTION_FLAG, NULL, csv, "print a row for each value and table"),

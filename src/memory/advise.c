@@ -119,6 +119,23 @@ static void add_starts(struct arena *a, const struct problem *p, const struct ta
     }
 }
 
+// Of one sibling at most half as long as there are others.
+static void add_blocks(struct arena *a, const struct problem *p, const struct target *t,
+                       const struct near *near, int n, struct advice *out) {
+    int sibling = 0, most = n > 1 ? ADVICE_BLOCKS_MAX / 2 : ADVICE_BLOCKS_MAX;
+    out->blocks = arena_array(a, struct advice_block, ADVICE_BLOCKS_MAX);
+    for (int i = 0; i < n && out->n_blocks < ADVICE_BLOCKS_MAX; i++) {
+        const struct lesson *l = near[i].lesson;
+        sibling += l->n_blocks > 0;
+        for (int j = 0; j < l->n_blocks && j < most && out->n_blocks < ADVICE_BLOCKS_MAX; j++) {
+            const char *kernel = transfer_names(a, l, l->blocks[j].kernel, p, t);
+            if (kernel)
+                out->blocks[out->n_blocks++] = (struct advice_block){
+                    kernel, log(l->blocks[j].time_s), l->blocks[j].prior, sibling};
+        }
+    }
+}
+
 void advise(struct arena *a, const struct problem *p, const struct target *t,
             const struct lesson *lessons, int n, struct advice *out) {
     struct problem_kind kind;
@@ -137,4 +154,5 @@ void advise(struct arena *a, const struct problem *p, const struct target *t,
     out->n_lessons = n_near;
     add_priors(a, near, n_near, out);
     add_starts(a, p, t, near, n_near, out);
+    add_blocks(a, p, t, near, n_near, out);
 }

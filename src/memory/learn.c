@@ -10,9 +10,12 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "family/lower.h"
+#include "family/moves_far.h"
 #include "ir/problem.h"
 #include "lang/lang.h"
 #include "memory/kind.h"
+#include "memory/transfer.h"
 #include "model/bound.h"
 #include "profile/classify.h"
 #include "record/advice.h"
@@ -100,7 +103,14 @@ static void note_trial(struct book *b, const struct search_node *n) {
     arena_reset(&scratch);
 }
 
-// Where the values that the block names are in the canonical order.
+static bool is_named(const struct lesson *l, const char *name) {
+    bool found = l->block && strstr(l->block, name);
+    for (int i = 0; i < l->n_blocks && !found; i++)
+        found = strstr(l->blocks[i].kernel, name);
+    return found;
+}
+
+// Where the values that the blocks name are in the canonical order.
 static void note_values(struct arena *a, const struct problem *p, struct lesson *l) {
     struct arena scratch = {0};
     node_id *order = arena_array(&scratch, node_id, p->graph.n_nodes + 1);
@@ -111,7 +121,7 @@ static void note_values(struct arena *a, const struct problem *p, struct lesson 
         for (int j = 0; j < p->n_outputs; j++)
             if (kind_uncast(&p->graph, p->outputs[j].node) == order[i])
                 name = p->outputs[j].name;
-        if (strstr(l->block, name))
+        if (is_named(l, name))
             l->values[l->n_values++] = (struct lesson_value){arena_strdup(a, name), i};
     }
     arena_reset(&scratch);
@@ -129,7 +139,44 @@ static void note_champion(struct arena *a, const struct learn_from *f, struct le
     if (!n->candidate.kernel)
         return;
     l->block = arena_strdup(a, n->candidate.kernel);
-    note_values(a, f->problem, l);
+}
+
+// What a node took, judged or by its race; NAN: it was not timed.
+static double time_of(const struct learn_from *f, const struct search_node *n) {
+    if (n->state == NODE_EVALUATED)
+        return n->verdict.kind == VERDICT_OK ? n->time_s : NAN;
+    if (!n->screening.present || n->screening.is_untimed || n->screening.same_as)
+        return NAN;
+    return incumbent(f, n)->time_s / n->screening.speedup;
+}
+
+static int by_time(const void *x, const void *y) {
+    const struct lesson_block *p = x, *q = y;
+    return p->time_s != q->time_s ? (p->time_s > q->time_s) - (p->time_s < q->time_s)
+                                  : strcmp(p->kernel, q->kernel);
+}
+
+// The fastest blocks, with what the closed form says of them.
+static void note_blocks(struct arena *a, const struct learn_from *f, struct lesson *l) {
+    struct arena scratch = {0};
+    struct lesson_block *all = arena_array(&scratch, struct lesson_block, f->n_nodes + 1);
+    int n = 0;
+    for (int i = 0; i < f->n_nodes; i++) {
+        double time_s = time_of(f, &f->nodes[i]);
+        if (f->nodes[i].candidate.kernel && isfinite(time_s) && time_s > 0)
+            all[n++] = (struct lesson_block){f->nodes[i].candidate.kernel, time_s, 0};
+    }
+    qsort(all, (size_t)n, sizeof *all, by_time);
+    l->blocks = arena_array(a, struct lesson_block, LESSON_BLOCKS_MAX);
+    for (int i = 0; i < n && l->n_blocks < LESSON_BLOCKS_MAX; i++) {
+        struct kernel *k = transfer_read(&scratch, all[i].kernel);
+        struct error why = {0};
+        if (k && lower_check(&scratch, f->problem, f->target, k, &why))
+            l->blocks[l->n_blocks++] =
+                (struct lesson_block){arena_strdup(a, all[i].kernel), all[i].time_s,
+                                      moves_prior(f->problem, f->target, k)};
+    }
+    arena_reset(&scratch);
 }
 
 void learn(struct arena *a, const struct learn_from *from, struct lesson *out) {
@@ -154,4 +201,6 @@ void learn(struct arena *a, const struct learn_from *from, struct lesson *out) {
     out->outcomes = b.outcomes;
     out->n_outcomes = b.n;
     note_champion(a, from, out);
+    note_blocks(a, from, out);
+    note_values(a, from->problem, out);
 }

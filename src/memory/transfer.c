@@ -12,7 +12,7 @@
 #include "lang/lang.h"
 #include "memory/kind.h"
 
-static struct kernel *read_block(struct arena *a, const char *text) {
+struct kernel *transfer_read(struct arena *a, const char *text) {
     struct lang_file file = {0};
     const char *diagnostics;
     struct error ignored = {0};
@@ -151,7 +151,7 @@ static const char *inside(const struct target *t, const char *text) {
 const char *transfer_block(struct arena *a, const struct lesson *from, const struct problem *p,
                            const struct target *t) {
     struct problem_kind kind;
-    const struct kernel *champion = from->block ? read_block(a, from->block) : NULL;
+    const struct kernel *champion = from->block ? transfer_read(a, from->block) : NULL;
     if (!champion)
         return NULL;
     kind_of(a, p, &kind);
@@ -161,4 +161,42 @@ const char *transfer_block(struct arena *a, const struct lesson *from, const str
         return inside(t, kernel_print(a, &k));
     set_default_stages(a, p, t, champion, &k);
     return settle(a, p, t, &k) ? inside(t, kernel_print(a, &k)) : NULL;
+}
+
+// Where the forms differ: a stage is called as the default kernel's next stage of its family.
+static void name_by_family(struct arena *a, const struct problem *p, const struct target *t,
+                           struct kernel *k) {
+    struct kernel own;
+    lower_default(a, p, t, &own);
+    bool *is_used = arena_array(a, bool, own.n_stages + 1);
+    for (int i = 0; i < k->n_stages; i++)
+        for (int j = 0; j < own.n_stages; j++) {
+            struct kernel_stage *s = k->stages[i];
+            if (is_used[j] || strcmp(s->family, own.stages[j]->family) != 0)
+                continue;
+            s = kernel_own_stage(a, k, i);
+            s->n_values = own.stages[j]->n_values;
+            memcpy(s->values, own.stages[j]->values, sizeof s->values);
+            s->n_layout = 0;
+            s->type = NULL;
+            is_used[j] = true;
+            break;
+        }
+}
+
+const char *transfer_names(struct arena *a, const struct lesson *from, const char *block,
+                           const struct problem *p, const struct target *t) {
+    struct problem_kind kind;
+    const struct kernel *read = transfer_read(a, block);
+    if (!read)
+        return NULL;
+    kind_of(a, p, &kind);
+    struct kernel k = kernel_copy_whole(a, read);
+    if (strcmp(kind.form, from->kind.form) != 0 || !rename_stages(a, from, p, &k)) {
+        k = kernel_copy_whole(a, read);
+        name_by_family(a, p, t, &k);
+    }
+    k.problem = p->name;
+    k.target = target_kernel_name(t);
+    return kernel_print(a, &k);
 }

@@ -4,10 +4,19 @@
 #pragma once
 
 struct arena;
+struct kernel;
 struct lesson;
 struct problem;
 struct target;
 
-// The block's canonical text; NULL: nothing legal could be made of it.
+// A block that stands alone; NULL: it cannot be read any more.
+struct kernel *transfer_read(struct arena *a, const char *text);
+
+// The champion's block's canonical text; NULL: nothing legal could be made of it.
 const char *transfer_block(struct arena *a, const struct lesson *from, const struct problem *p,
                            const struct target *t);
+
+// Any block of the lesson with the names of this problem and nothing else changed, legal or not:
+// whoever compares knobs stage by stage needs no more. NULL: it cannot be read any more.
+const char *transfer_names(struct arena *a, const struct lesson *from, const char *block,
+                           const struct problem *p, const struct target *t);

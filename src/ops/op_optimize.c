@@ -724,7 +724,6 @@ static bool work(struct session *s, struct error *err) {
     s->recorder.run = s->run.id;
     struct priors priors = op_memory_priors(s->a, &s->advice);
     struct optimize_job job = {
-        .advice = &s->advice,
         .context = {.problem = s->problem,
                     .target = &s->target,
                     .bound = &s->bound,
@@ -732,7 +731,8 @@ static bool work(struct session *s, struct error *err) {
                     .settings = s->policy.settings,
                     .proposer = s->proposer,
                     .mind = s->team.team,
-                    .priors = s->advice.n_priors > 0 ? &priors : NULL},
+                    .priors = s->advice.n_priors > 0 ? &priors : NULL,
+                    .advice = &s->advice},
         .judge = judging_record(&s->recorder),
         .has_energy = s->target.is_gpu && !s->table,
         .store = s->store,

@@ -197,7 +197,6 @@ static bool work(struct replay *r, struct error *err) {
         return false;
     struct priors priors = op_memory_priors(r->a, &advice);
     struct optimize_job job = {
-        .advice = &advice,
         .context = {.problem = r->problem,
                     .target = &r->target,
                     .bound = &r->bound,
@@ -205,7 +204,8 @@ static bool work(struct replay *r, struct error *err) {
                     .settings = policy.settings,
                     .proposer = find_proposer(run->proposer),
                     .mind = r->team.team,
-                    .priors = advice.n_priors > 0 ? &priors : NULL},
+                    .priors = advice.n_priors > 0 ? &priors : NULL,
+                    .advice = &advice},
         .judge = r->recorded,
         .has_energy = r->target.is_gpu && !r->table,
         .store = r->store,

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/parallel.h"
 #include "base/rng.h"
@@ -24,9 +25,12 @@
 #include "family/lower.h"
 #include "family/moves.h"
 #include "lang/lang.h"
+#include "mind/priors.h"
 #include "mind/proposer.h"
+#include "ops/op_memory.h"
 #include "ops/op_table.h"
 #include "ops/suite_stats.h"
+#include "record/advice.h"
 #include "record/run.h"
 #include "search/policy.h"
 #include "search/progress.h"
@@ -37,6 +41,7 @@ const int suite_points[SUITE_POINTS] = {8, 16, 32};
 struct setting {
     struct policy_choice policy;
     const struct proposer *proposer;
+    bool has_memory;
 };
 
 // What came of one run.
@@ -63,6 +68,12 @@ static struct suite_run *runs_of(const struct suite *s, int table, int value) {
 }
 
 // ---- one run
+
+// What memory says on a table: of the file as it is, nothing is learned here.
+struct told {
+    struct advice advice;
+    struct priors priors;
+};
 
 struct watch {
     const struct op_table *table;
@@ -157,8 +168,9 @@ static bool draw_first(struct arena *a, struct op_table *t, uint64_t seed, doubl
     return true;
 }
 
-static bool run_once(struct op_table *t, const struct suite *s, const struct setting *x,
-                     int64_t seed, struct suite_run *result, struct error *err) {
+static bool run_once(struct op_table *t, const struct told *told, const struct suite *s,
+                     const struct setting *x, int64_t seed, struct suite_run *result,
+                     struct error *err) {
     struct arena a = {0};
     struct candidate first = t->first;
     struct watch w = {.table = t, .within = s->q->within, .run = result};
@@ -174,7 +186,9 @@ static bool run_once(struct op_table *t, const struct suite *s, const struct set
                                            .bound = &t->bound,
                                            .policy = x->policy.policy,
                                            .settings = x->policy.settings,
-                                           .proposer = x->proposer},
+                                           .proposer = x->proposer,
+                                           .priors = x->has_memory ? &told->priors : NULL,
+                                           .advice = x->has_memory ? &told->advice : NULL},
                                .judge = t->judging,
                                .store = store,
                                .first = &first,
@@ -205,6 +219,16 @@ static bool has_failed(struct suite *s) {
     return failed || (s->q->is_stopped && s->q->is_stopped());
 }
 
+static bool tell(struct arena *a, const struct suite_request *q, const struct op_table *t,
+                 struct told *told, struct error *err) {
+    if (!q->memory)
+        return true;
+    if (!op_memory_ask(a, q->memory, t->problem, &t->target, &told->advice, err))
+        return false;
+    told->priors = op_memory_priors(a, &told->advice);
+    return true;
+}
+
 static void count_run(struct suite *s) {
     const struct suite_request *q = s->q;
     pthread_mutex_lock(&s->lock);
@@ -221,10 +245,13 @@ static void run_seeds(void *ctx, int64_t begin, int64_t end) {
         struct arena a = {0};
         struct op_table *table = arena_new(&a, struct op_table);
         struct error err = {0};
-        bool ok = op_table_open(&a, s->q->tables[t], table, &err);
+        struct told told = {0};
+        bool ok =
+            op_table_open(&a, s->q->tables[t], table, &err) && tell(&a, s->q, table, &told, &err);
         for (int v = 0; ok && v < s->out->n_values; v++)
             for (int64_t seed = begin; ok && seed < end && !has_failed(s); seed++) {
-                ok = run_once(table, s, &s->settings[v], seed, &runs_of(s, t, v)[seed], &err);
+                ok =
+                    run_once(table, &told, s, &s->settings[v], seed, &runs_of(s, t, v)[seed], &err);
                 count_run(s);
             }
         if (!ok)
@@ -302,6 +329,11 @@ static bool find_setting(const char *key, const char *value, struct setting *x, 
     static const struct proposer *const proposers[] = {&proposer_expert, &proposer_blind};
     if (strcmp(key, "policy") == 0)
         return policy_choose(value, false, &x->policy, err);
+    if (strcmp(key, "memory") == 0) {
+        x->has_memory = strcmp(value, "on") == 0;
+        return x->has_memory || strcmp(value, "off") == 0 ||
+               error_set(err, ERROR_USAGE, "memory is on or off, not '%s'", value);
+    }
     x->proposer = NULL;
     for (int i = 0; i < 2; i++)
         if (strcmp(proposers[i]->name, value) == 0)
@@ -315,9 +347,15 @@ static bool read_vary(struct suite *s, struct error *err) {
     const char *equals = strchr(text, '=');
     struct suite_outcome *o = s->out;
     o->key = equals ? arena_strndup(s->a, text, (size_t)(equals - text)) : "";
-    if (strcmp(o->key, "policy") != 0 && strcmp(o->key, "proposer") != 0)
-        return error_set(err, ERROR_USAGE, "--vary takes policy=A,B,... or proposer=A,B,...");
-    struct setting base = {0};
+    bool is_memory = strcmp(o->key, "memory") == 0;
+    if (!is_memory && strcmp(o->key, "policy") != 0 && strcmp(o->key, "proposer") != 0)
+        return error_set(err, ERROR_USAGE,
+                         "--vary takes policy=A,B,..., proposer=A,B,... or memory=on,off");
+    if (is_memory && !s->q->memory)
+        return error_set(err, ERROR_USAGE, "--vary memory=on,off needs --memory FILE");
+    if (s->q->memory && !file_exists(s->q->memory))
+        return error_set(err, ERROR_USAGE, "memory %s: no such file", s->q->memory);
+    struct setting base = {.has_memory = s->q->memory != NULL};
     if (!find_setting("policy", s->q->policy ? s->q->policy : policies[0]->name, &base, err) ||
         !find_setting("proposer", s->q->proposer ? s->q->proposer : "expert", &base, err))
         return false;

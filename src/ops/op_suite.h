@@ -1,5 +1,5 @@
-// The operation behind `hone suite`: policies (or proposers) compared on the same tables, from the
-// same blocks, over many seeds.
+// The operation behind `hone suite`: policies (or proposers, or with and without memory) compared
+// on the same tables, from the same blocks, over many seeds.
 #pragma once
 
 #include <jansson.h>
@@ -17,9 +17,10 @@ extern const int suite_points[SUITE_POINTS];
 struct suite_request {
     const char *const *tables;
     int n_tables;
-    const char *vary;      // "policy=mcts,greedy", "proposer=expert,blind"
+    const char *vary;      // "policy=mcts,greedy", "proposer=expert,blind", "memory=on,off"
     const char *proposer;  // where it is not varied; NULL: the expert
     const char *policy;    // likewise; NULL: the default
+    const char *memory;    // a file that runs are advised by; NULL: none
     int64_t seeds;
     double within;      // 0.05: within 5% of the table's best
     bool from_default;  // begin with the table's first block; else with one that the seed draws

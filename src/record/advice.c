@@ -63,7 +63,13 @@ void advice_describe(struct arena *a, struct advice_prior *p) {
 }
 
 json_t *advice_to_json(const struct advice *d) {
-    json_t *priors = json_array(), *starts = json_array();
+    json_t *priors = json_array(), *starts = json_array(), *blocks = json_array();
+    for (int i = 0; i < d->n_blocks; i++) {
+        const struct advice_block *b = &d->blocks[i];
+        json_array_append_new(blocks,
+                              json_pack("{s:s, s:f, s:f, s:i}", "kernel", b->kernel, "log_s",
+                                        b->log_s, "prior", b->prior, "sibling", b->sibling));
+    }
     for (int i = 0; i < d->n_priors; i++) {
         const struct advice_prior *p = &d->priors[i];
         json_t *prior = json_pack("{s:s, s:o, s:f, s:f, s:i, s:i}", "move", p->move, "tool",
@@ -76,8 +82,27 @@ json_t *advice_to_json(const struct advice *d) {
     for (int i = 0; i < d->n_starts; i++)
         json_array_append_new(starts, json_pack("{s:s, s:s}", "kernel", d->starts[i].kernel,
                                                 "words", d->starts[i].words));
-    return json_pack("{s:s, s:s, s:i, s:o, s:o}", "schema", "hone.advice/1", "run", d->run,
-                     "lessons", d->n_lessons, "priors", priors, "starts", starts);
+    return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o}", "schema", "hone.advice/1", "run", d->run,
+                     "lessons", d->n_lessons, "priors", priors, "starts", starts, "blocks", blocks);
+}
+
+// Runs of before it was kept have none.
+static void blocks_from_json(struct json_reader *r, struct arena *a, const json_t *json,
+                             struct advice *d) {
+    const json_t *blocks =
+        json_object_get(json, "blocks") ? json_read_array(r, json, "blocks") : NULL;
+    int n = (int)json_array_size(blocks);
+    d->blocks = arena_array(a, struct advice_block, ADVICE_BLOCKS_MAX);
+    for (int i = 0; i < n && i < ADVICE_BLOCKS_MAX && !r->failed; i++) {
+        const json_t *b = json_array_get(blocks, (size_t)i);
+        d->blocks[d->n_blocks++] =
+            (struct advice_block){.kernel = json_read_string(r, a, b, "kernel"),
+                                  .log_s = json_read_number(r, b, "log_s"),
+                                  .prior = json_read_number(r, b, "prior"),
+                                  .sibling = (int)json_read_int(r, b, "sibling")};
+        if (!r->failed && d->blocks[i].sibling < 1)
+            json_reader_fail(r, "block %d is of sibling %d", i, d->blocks[i].sibling);
+    }
 }
 
 bool advice_from_json(struct arena *a, const json_t *json, struct advice *d, struct error *err) {
@@ -111,5 +136,6 @@ bool advice_from_json(struct arena *a, const json_t *json, struct advice *d, str
             (struct advice_start){.kernel = json_read_string(&r, a, s, "kernel"),
                                   .words = json_read_string(&r, a, s, "words")};
     }
+    blocks_from_json(&r, a, json, d);
     return json_reader_done(&r, err);
 }

@@ -1,6 +1,7 @@
 // Advice: what a run took from memory when it began. Expectations of moves, by what they brought on
-// siblings of the problem, and kernel blocks to begin with. It is stored with the run, so that a
-// replay needs no memory; it orders what is tried and never touches a verdict. hone.advice/1.
+// siblings of the problem, kernel blocks to begin with, and blocks with the times that they took
+// on siblings. It is stored with the run, so that a replay needs no memory; it orders what is tried
+// and never touches a verdict. hone.advice/1.
 #pragma once
 
 #include <jansson.h>
@@ -26,7 +27,16 @@ struct advice_start {
     const char *words;  // whose champion it was: "softmax M=512 N=1024 (1.44x there)"
 };
 
-enum { ADVICE_STARTS_MAX = 3 };
+// A block that was timed on a sibling, with the names that values have in this problem; it need not
+// be legal here.
+struct advice_block {
+    const char *kernel;
+    double log_s;  // the logarithm of its time there
+    double prior;  // by the closed form there: the larger, the faster
+    int sibling;   // which one, from 1 on: times of one sibling are compared with each other
+};
+
+enum { ADVICE_STARTS_MAX = 3, ADVICE_BLOCKS_MAX = 32 };
 
 struct advice {
     const char *run;  // identity that the run's lesson will have
@@ -35,6 +45,8 @@ struct advice {
     int n_priors;
     struct advice_start starts[ADVICE_STARTS_MAX];
     int n_starts;
+    struct advice_block *blocks;
+    int n_blocks;
 };
 
 // A move's words without the stage's name, cut into the single changes that it is made of: "y: rows

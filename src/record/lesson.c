@@ -61,6 +61,16 @@ static json_t *kind_to_json(const struct problem_kind *k) {
                      k->ops, "types", k->types, "sizes", sizes);
 }
 
+static json_t *blocks_to_json(const struct lesson *l) {
+    json_t *blocks = json_array();
+    for (int i = 0; i < l->n_blocks; i++) {
+        const struct lesson_block *b = &l->blocks[i];
+        json_array_append_new(blocks, json_pack("{s:s, s:f, s:f}", "kernel", b->kernel, "time_s",
+                                                b->time_s, "prior", b->prior));
+    }
+    return blocks;
+}
+
 json_t *lesson_to_json(const struct lesson *l) {
     json_t *outcomes = json_array(), *values = json_object();
     for (int i = 0; i < l->n_outcomes; i++)
@@ -72,10 +82,11 @@ json_t *lesson_to_json(const struct lesson *l) {
                              l->shape, "kind", kind_to_json(&l->kind), "target", l->target,
                              "device", l->device, "learned_at", l->learned_at, "version",
                              l->version, "evals", l->n_evals, "screened", l->n_screened);
-    json_t *rest = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o}", "block", json_optional_text(l->block), "values", values,
-        "time_s", json_optional_real(l->time_s), "speedup", json_optional_real(l->speedup),
-        "of_reach", json_optional_real(l->of_reach), "outcomes", outcomes);
+    json_t *rest =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "block", json_optional_text(l->block),
+                  "values", values, "time_s", json_optional_real(l->time_s), "speedup",
+                  json_optional_real(l->speedup), "of_reach", json_optional_real(l->of_reach),
+                  "outcomes", outcomes, "blocks", blocks_to_json(l));
     json_object_update(json, rest);
     json_decref(rest);
     return json;
@@ -137,6 +148,23 @@ static void champion_from_json(struct json_reader *r, struct arena *a, const jso
         (struct lesson_value){arena_strdup(a, name), (int)json_integer_value(place)};
 }
 
+static void blocks_from_json(struct json_reader *r, struct arena *a, const json_t *json,
+                             struct lesson *l) {
+    const json_t *blocks =
+        json_object_get(json, "blocks") ? json_read_array(r, json, "blocks") : NULL;
+    int n = (int)json_array_size(blocks);
+    l->blocks = arena_array(a, struct lesson_block, LESSON_BLOCKS_MAX);
+    for (int i = 0; i < n && i < LESSON_BLOCKS_MAX && !r->failed; i++) {
+        const json_t *b = json_array_get(blocks, (size_t)i);
+        struct lesson_block *to = &l->blocks[l->n_blocks++];
+        *to = (struct lesson_block){.kernel = json_read_string(r, a, b, "kernel"),
+                                    .time_s = json_read_number(r, b, "time_s"),
+                                    .prior = json_read_number(r, b, "prior")};
+        if (!r->failed && !(to->time_s > 0))
+            json_reader_fail(r, "block %d took %g s", i, to->time_s);
+    }
+}
+
 bool lesson_from_json(struct arena *a, const json_t *json, struct lesson *l, struct error *err) {
     struct json_reader r = {.where = "lesson"};
     *l = (struct lesson){0};
@@ -158,6 +186,7 @@ bool lesson_from_json(struct arena *a, const json_t *json, struct lesson *l, str
     for (int i = 0; i < n && !r.failed; i++)
         outcome_from_json(&r, a, json_array_get(outcomes, (size_t)i),
                           &l->outcomes[l->n_outcomes++]);
+    blocks_from_json(&r, a, json, l);
     if (!r.failed && !*l->run)
         json_reader_fail(&r, "run is empty");
     return json_reader_done(&r, err);

@@ -41,12 +41,21 @@ struct outcome {
     int verdicts[VERDICT_COUNT];  // of those that were judged
 };
 
-// A value of the champion's block and where it is in the canonical order of the graph, so that the
-// block can be told of a problem with other names.
+// A value of the blocks and where it is in the canonical order of the graph, so that the
+// blocks can be told of a problem with other names.
 struct lesson_value {
     const char *name;
     int place;
 };
+
+// A kernel block that was timed, for whoever models times by blocks.
+struct lesson_block {
+    const char *kernel;
+    double time_s;
+    double prior;  // by the closed form, on that problem: the larger, the faster (family/moves.h)
+};
+
+enum { LESSON_BLOCKS_MAX = 32 };
 
 struct lesson {
     const char *run;      // its identity, random: lessons of one run replace each other
@@ -65,6 +74,8 @@ struct lesson {
     double of_reach;  // NAN: reach is not known
     struct outcome *outcomes;
     int n_outcomes;
+    struct lesson_block *blocks;  // the fastest first; lessons of before this was kept have none
+    int n_blocks;
 };
 
 int gain_bin(double gain);

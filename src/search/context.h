@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct advice;
 struct arena;
 struct bound;
 struct policy;
@@ -24,7 +25,8 @@ struct search_context {
     const double *settings;  // the policy's (search/policy.h); NULL: its defaults
     const struct proposer *proposer;
     void *mind;                   // the proposer's state; NULL: it has none
-    const struct priors *priors;  // what other runs taught; NULL: nothing
+    const struct priors *priors;  // what other runs taught of moves; NULL: nothing
+    const struct advice *advice;  // all that the run took from memory; NULL: nothing
 
     // Of the moment; the loop fills these in.
     const struct search_node *nodes;

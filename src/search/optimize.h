@@ -18,7 +18,6 @@
 #include "record/event.h"
 #include "search/context.h"
 
-struct advice;
 struct arena;
 struct error;
 struct run;
@@ -55,8 +54,6 @@ struct optimize_job {
     void *remeasure_ctx;
     event_fn on_event;  // may be NULL
     void *event_ctx;
-    // What the run took from memory: kernels to begin with. NULL: nothing.
-    const struct advice *advice;
     // A replay begins with the block that the recorded run began with, whatever the default is by
     // now. NULL: with the run's start, or the default.
     const struct candidate *first;

@@ -1,7 +1,8 @@
 // A model of the times instead of a walk through the tree.
 //
-// What could be tried next is a pool: all moves of all nodes that work, and the best of all legal
-// blocks by the closed form (family/moves_far.h). From the times so far a model
+// What could be tried next is a pool: all moves of all nodes that work, the best of all legal
+// blocks by the closed form (family/moves_far.h), and the default kernel. From the times so far,
+// and from those that memory has of the problem's siblings (record/advice.h), a model
 // (search/surrogate.h) says by how much each is expected to be faster than the champion, and the
 // one with the most is next. So it looks far away while little is known, knows after a few
 // evaluations which knobs matter, and does not try the neighbours of a slow kernel one by one.
@@ -12,18 +13,24 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/error.h"
 #include "base/hash.h"
 #include "base/rng.h"
+#include "family/block_set.h"
+#include "family/lower.h"
 #include "family/moves_far.h"
+#include "lang/lang.h"
 #include "mind/priors.h"
 #include "mind/proposer.h"
+#include "model/target.h"
+#include "record/advice.h"
 #include "record/run.h"
 #include "search/decide.h"
 #include "search/policy.h"
 #include "search/surrogate.h"
 #include "tools/tool.h"
 
-enum { FAR, LEADERS, LEARNED, FOUND };
+enum { FAR, LEADERS, LEARNED, FOUND, SIBLINGS, DEFAULT };
 
 static const struct policy_setting settings[] = {
     [FAR] = {"far", "legal blocks by their closed form, for each of the leaders", 48, 48},
@@ -32,6 +39,10 @@ static const struct policy_setting settings[] = {
     [LEARNED] = {"learned", "weight of what other runs learned of moves", 1, 1},
     [FOUND] = {"found", "what a finding that asks for a move counts at most, as a logarithm", 0.03,
                0.03},
+    [SIBLINGS] = {"siblings",
+                  "blocks of memory's, timed on siblings, that the model is made of too", 32, 32},
+    [DEFAULT] = {"default", "1: the default kernel is in the pool, whatever the run began with", 1,
+                 1},
     {0},
 };
 
@@ -68,9 +79,22 @@ struct pool {
     int n_nodes, room;
     int sources[SOURCES + 1];  // whose moves count now: the root and the fastest
     int n_sources;
+    struct sample siblings[ADVICE_BLOCKS_MAX];  // from memory
+    int n_siblings;
+    struct item *elsewhere;  // of no node's: the default kernel
+    int n_elsewhere;
 };
 
 // ---- the pool
+
+static struct kernel *read_block(struct arena *a, const char *text) {
+    struct lang_source source = {.file = "memory", .text = text, .len = strlen(text)};
+    struct lang_file file = {0};
+    const char *diagnostics;
+    struct error why = {0};
+    bool ok = lang_parse(a, &source, &file, &diagnostics, &why) && file.n_kernels == 1;
+    return ok ? file.kernels[0] : NULL;
+}
 
 static void grow(struct search_state *s, struct pool *p, int n_nodes) {
     if (n_nodes > p->room) {
@@ -144,9 +168,28 @@ static void know_far(const struct search_context *c, struct search_state *s, str
     k->n_far = n;
 }
 
+// The default kernel, whatever the run began with: from stages that somebody gave (--start) many
+// moves lead there, each of which would have to be judged.
+static void know_default(const struct search_context *c, struct search_state *s, struct pool *p) {
+    struct kernel *k = arena_new(&s->arena, struct kernel);
+    struct error why = {0};
+    lower_default(&s->arena, c->problem, c->target, k);
+    if (policy_setting(c, DEFAULT) <= 0 || !lower_check(&s->arena, c->problem, c->target, k, &why))
+        return;
+    struct move *m = arena_new(&s->arena, struct move);
+    *m = (struct move){.words = "the default kernel",
+                       .kernel = k,
+                       .text = kernel_print(&s->arena, k),
+                       .prior = moves_prior(c->problem, c->target, k)};
+    if (c->target->blocks && !block_set_has(c->target->blocks, m->text))
+        return;
+    p->elsewhere = items_of(c, s, 0, m, 1);
+    p->n_elsewhere = 1;
+}
+
 // ---- the model
 
-// The fastest, and of those that did not pass the newest.
+// The fastest, and of those that did not pass the newest; then what memory has.
 static int gather_samples(const struct search_context *c, const struct search_state *s,
                           const struct pool *p, struct sample *out) {
     const struct tree *t = &s->tree;
@@ -155,14 +198,29 @@ static int gather_samples(const struct search_context *c, const struct search_st
     for (int i = 0; i < t->n_works && n < SAMPLES_OK; i++) {
         const struct known *k = &p->nodes[t->fastest[i].node];
         if (k->has_near)
-            out[n++] = (struct sample){k->features, k->prior, log(t->fastest[i].time_s)};
+            out[n++] = (struct sample){k->features, k->prior, log(t->fastest[i].time_s), 0};
     }
     for (int i = c->n_nodes - 1; n > 0 && i > c->n_nodes - NEWEST && n_failed < SAMPLES_FAILED; i--)
         if (i >= 0 && t->at[i].is_failure && p->nodes[i].has_near) {
-            out[n++] = (struct sample){p->nodes[i].features, p->nodes[i].prior, slowest + FAILED};
+            out[n++] =
+                (struct sample){p->nodes[i].features, p->nodes[i].prior, slowest + FAILED, 0};
             n_failed++;
         }
+    for (int i = 0; n > 0 && i < p->n_siblings; i++)
+        out[n++] = p->siblings[i];
     return n;
+}
+
+// What memory has of siblings' blocks; read once.
+static void know_siblings(const struct search_context *c, struct search_state *s, struct pool *p) {
+    int most = (int)policy_setting(c, SIBLINGS), n = c->advice ? c->advice->n_blocks : 0;
+    for (int i = 0; i < n && p->n_siblings < most && p->n_siblings < ADVICE_BLOCKS_MAX; i++) {
+        const struct advice_block *b = &c->advice->blocks[i];
+        const struct kernel *k = read_block(c->scratch, b->kernel);
+        if (k)
+            p->siblings[p->n_siblings++] =
+                (struct sample){features_of(&s->arena, k), b->prior, b->log_s, b->sibling};
+    }
 }
 
 // What other runs learned of such a move, and what the finding behind it promises.
@@ -200,7 +258,7 @@ static bool see(struct seen *seen, uint64_t hash) {
 static struct seen see_tried(const struct search_context *c, const struct search_state *s,
                              const struct pool *p) {
     struct seen seen = {.room = 64};
-    size_t n = (size_t)s->tried.n_kernels;
+    size_t n = (size_t)(s->tried.n_kernels + p->n_elsewhere);
     for (int i = 0; i < p->n_sources; i++)
         n += (size_t)(p->nodes[p->sources[i]].n_near + p->nodes[p->sources[i]].n_far);
     while (seen.room < 2 * n)
@@ -232,6 +290,7 @@ static int far_of(const struct known *k) {
 
 static struct item *next_item(struct pool *p) {
     struct item *best = NULL;
+    take_best(p->elsewhere, p->n_elsewhere, &best);
     for (int i = 0; i < p->n_sources; i++) {
         struct known *k = &p->nodes[p->sources[i]];
         take_best(k->near, k->n_near, &best);
@@ -248,6 +307,7 @@ static void shade_items(struct item *items, int n, const struct item *x) {
 // Of several that are proposed at once the next shall tell something else: what is near to one that
 // was taken is worth less by that.
 static void shade(struct pool *p, struct item *x) {
+    shade_items(p->elsewhere, p->n_elsewhere, x);
     for (int i = 0; i < p->n_sources; i++) {
         struct known *k = &p->nodes[p->sources[i]];
         shade_items(k->near, k->n_near, x);
@@ -284,6 +344,7 @@ static bool follow(const struct search_context *c, struct search_state *s, struc
         return false;
     const struct surrogate *model = surrogate_new(c->scratch, samples, n);
     struct seen seen = see_tried(c, s, p);
+    weigh(c, model, &seen, p->elsewhere, p->n_elsewhere);
     for (int i = 0; i < p->n_sources; i++) {
         struct known *k = &p->nodes[p->sources[i]];
         weigh(c, model, &seen, k->near, k->n_near);
@@ -308,9 +369,12 @@ static struct proposal proposal_of(struct arena *a, const struct item *x) {
 
 static int propose_known(const struct search_context *c, struct search_state *s,
                          struct decision *out, int n) {
-    if (!s->own)
-        s->own = arena_new(&s->arena, struct pool);
     struct pool *p = s->own;
+    if (!p) {
+        s->own = p = arena_new(&s->arena, struct pool);
+        know_siblings(c, s, p);
+        know_default(c, s, p);
+    }
     int got = 0;
     if (!follow(c, s, p))
         return 0;

@@ -1,4 +1,5 @@
-// One process for each pair of a share and a length; their expectations are averaged.
+// One process for each choice of a share, a length and, where there are samples of siblings, a
+// correlation with them; their expectations are averaged.
 #include "search/surrogate.h"
 
 #include <assert.h>
@@ -14,13 +15,17 @@
 // each other.
 static const double shares[] = {0, 0.5, 1};
 static const double lengths[] = {2, 6};
-enum { SHARES = 3, LENGTHS = 2, MODELS = SHARES * LENGTHS, FEATURES_MAX = 512 };
+// How much alike the rests of a sibling's blocks are to those of the same blocks here.
+static const double alike[] = {0.5, 0.9};
+enum { SHARES = 3, LENGTHS = 2, ALIKE = 2, MODELS = SHARES * LENGTHS * ALIKE, FEATURES_MAX = 512 };
 
 // Of the variance: what measuring twice differs by, and what keeps the matrix well conditioned.
 static const double NOISE = 0.003;
 // What is known of the standard deviation of the rest before anything was measured: about this, as
 // if seen twice.
 static const double SPREAD = 0.8, SEEN = 2;
+// Of a sibling's mean, which says nothing: so large, in units of the rest's variance.
+static const double ANY_MEAN = 100;
 
 // ---- features
 
@@ -94,21 +99,22 @@ double features_distance(const struct features *x, const struct features *y) {
 // ---- the process
 
 struct model {
-    double share, length;
+    double share, length, alike;
     double weight;
     double mean;         // of the rest
     double variance;     // likewise
     double *lower;       // n x n: the factor of the correlations
     double *solved;      // correlations^-1 (rest - mean)
-    double *solved_one;  // correlations^-1 1
-    double one;          // 1' correlations^-1 1
+    double *solved_own;  // correlations^-1 own, which is 1 for samples of this problem, else 0
+    double own;          // own' correlations^-1 own
 };
 
 struct surrogate {
     struct arena *arena;
     const struct sample *samples;
     int n;
-    double best;  // the smallest logarithm of a time
+    double best;  // the smallest logarithm of a time, of this problem
+    int n_models;
     struct model models[MODELS];
 };
 
@@ -158,43 +164,59 @@ static double rest_of(const struct model *m, const struct sample *s) {
     return s->log_s + m->share * s->prior;
 }
 
+static double likeness(const struct model *m, int x, int y) {
+    return x == y ? 1 : m->alike;
+}
+
+// What two samples of one sibling have in common by its mean.
+static double any_mean(int x, int y) {
+    return x == y && x > 0 ? ANY_MEAN : 0;
+}
+
 static void correlate(const struct surrogate *s, const struct model *m, const double *distances,
                       double noise) {
     int n = s->n;
     for (int i = 0; i < n; i++)
         for (int j = 0; j <= i; j++)
-            m->lower[i * n + j] = exp(-distances[i * n + j] / m->length) + (i == j ? noise : 0);
+            m->lower[i * n + j] = exp(-distances[i * n + j] / m->length) *
+                                      likeness(m, s->samples[i].sibling, s->samples[j].sibling) +
+                                  any_mean(s->samples[i].sibling, s->samples[j].sibling) +
+                                  (i == j ? noise : 0);
 }
 
-// The logarithm of its marginal likelihood: a flat prior on the mean, an inverse gamma on the
-// variance.
+// The logarithm of its marginal likelihood: a flat prior on the problem's mean, an inverse gamma on
+// the variance.
+static double rest_less_mean(const struct model *m, const struct sample *s) {
+    return rest_of(m, s) - (s->sibling == 0 ? m->mean : 0);
+}
+
 static double fit(struct surrogate *s, struct model *m, const double *distances) {
     int n = s->n;
     m->lower = arena_array(s->arena, double, n *n);
     m->solved = arena_array(s->arena, double, n);
-    m->solved_one = arena_array(s->arena, double, n);
+    m->solved_own = arena_array(s->arena, double, n);
     double noise = NOISE, log_det = 0;
     for (correlate(s, m, distances, noise); !factor(m->lower, n);)
         correlate(s, m, distances, noise *= 10);
     for (int i = 0; i < n; i++) {
-        m->solved_one[i] = 1;
+        m->solved_own[i] = s->samples[i].sibling == 0;
         log_det += log(m->lower[i * n + i]);
     }
-    solve(m->lower, n, m->solved_one);
+    solve(m->lower, n, m->solved_own);
     for (int i = 0; i < n; i++) {
-        m->one += m->solved_one[i];
-        m->mean += m->solved_one[i] * rest_of(m, &s->samples[i]);
+        m->own += s->samples[i].sibling == 0 ? m->solved_own[i] : 0;
+        m->mean += m->solved_own[i] * rest_of(m, &s->samples[i]);
     }
-    m->mean /= m->one;
+    m->mean /= m->own;
     double fits = 0;
     for (int i = 0; i < n; i++)
-        m->solved[i] = rest_of(m, &s->samples[i]) - m->mean;
+        m->solved[i] = rest_less_mean(m, &s->samples[i]);
     solve(m->lower, n, m->solved);
     for (int i = 0; i < n; i++)
-        fits += m->solved[i] * (rest_of(m, &s->samples[i]) - m->mean);
+        fits += m->solved[i] * rest_less_mean(m, &s->samples[i]);
     double sum = SEEN * SPREAD * SPREAD + fits, freedom = SEEN + n - 1;
     m->variance = sum / freedom;
-    return -log_det - 0.5 * log(m->one) - 0.5 * freedom * log(sum);
+    return -log_det - 0.5 * log(m->own) - 0.5 * freedom * log(sum);
 }
 
 struct surrogate *surrogate_new(struct arena *a, const struct sample *samples, int n_samples) {
@@ -202,22 +224,27 @@ struct surrogate *surrogate_new(struct arena *a, const struct sample *samples, i
     assert(n_samples > 0 && n_samples <= SURROGATE_MOST);
     *s = (struct surrogate){.arena = a, .samples = samples, .n = n_samples, .best = INFINITY};
     double *distances = arena_array(a, double, n_samples *n_samples);
+    bool has_siblings = false;
     for (int i = 0; i < n_samples; i++) {
-        s->best = fmin(s->best, samples[i].log_s);
+        if (samples[i].sibling == 0)
+            s->best = fmin(s->best, samples[i].log_s);
+        has_siblings |= samples[i].sibling > 0;
         for (int j = 0; j <= i; j++)
             distances[i * n_samples + j] =
                 features_distance(&samples[i].features, &samples[j].features);
     }
     double likely[MODELS], most = -INFINITY, sum = 0;
-    for (int i = 0; i < MODELS; i++) {
+    s->n_models = has_siblings ? MODELS : SHARES * LENGTHS;
+    for (int i = 0; i < s->n_models; i++) {
         s->models[i].share = shares[i % SHARES];
-        s->models[i].length = lengths[i / SHARES];
+        s->models[i].length = lengths[i / SHARES % LENGTHS];
+        s->models[i].alike = alike[i / SHARES / LENGTHS];
         likely[i] = fit(s, &s->models[i], distances);
         most = fmax(most, likely[i]);
     }
-    for (int i = 0; i < MODELS; i++)
+    for (int i = 0; i < s->n_models; i++)
         sum += s->models[i].weight = exp(likely[i] - most);
-    for (int i = 0; i < MODELS; i++)
+    for (int i = 0; i < s->n_models; i++)
         s->models[i].weight /= sum;
     return s;
 }
@@ -233,11 +260,12 @@ static double gain_by(const struct surrogate *s, const struct model *m, const do
     int n = s->n;
     double *correlations = scratch, *half = scratch + n;
     for (int i = 0; i < n; i++)
-        half[i] = correlations[i] = exp(-distances[i] / m->length);
+        half[i] = correlations[i] =
+            exp(-distances[i] / m->length) * likeness(m, 0, s->samples[i].sibling);
     double mean = m->mean - m->share * prior + dot(correlations, m->solved, n);
-    double left = 1 - dot(correlations, m->solved_one, n);
+    double left = 1 - dot(correlations, m->solved_own, n);
     forward(m->lower, n, half);
-    double variance = 1 + NOISE - dot(half, half, n) + left * left / m->one;
+    double variance = 1 + NOISE - dot(half, half, n) + left * left / m->own;
     return expected_gain(s->best - mean + bonus, sqrt(m->variance * fmax(variance, 1e-6)));
 }
 
@@ -246,7 +274,7 @@ double surrogate_gain(const struct surrogate *s, const struct features *f, doubl
     double distances[SURROGATE_MOST], scratch[2 * SURROGATE_MOST], gain = 0;
     for (int i = 0; i < s->n; i++)
         distances[i] = features_distance(f, &s->samples[i].features);
-    for (int i = 0; i < MODELS; i++)
+    for (int i = 0; i < s->n_models; i++)
         if (s->models[i].weight > 1e-3)
             gain +=
                 s->models[i].weight * gain_by(s, &s->models[i], distances, prior, bonus, scratch);

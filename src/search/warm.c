@@ -42,7 +42,7 @@ static bool is_new(const struct loop *l, const struct decision *before, int n,
 }
 
 bool loop_add_warm(struct loop *l, struct error *err) {
-    const struct advice *d = l->job->advice;
+    const struct advice *d = l->job->context.advice;
     const struct run *run = l->run;
     struct decision decisions[ADVICE_STARTS_MAX] = {0};
     int n = 0, most = run->max_evals > 0 && run->max_evals - 1 < ADVICE_STARTS_MAX

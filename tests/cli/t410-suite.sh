@@ -18,6 +18,35 @@ expect_match 0 '^18 runs, [0-9]+ evaluations' suite
 # From the table's first block a policy that draws nothing does the same with every seed.
 expect_match 0 '^cpu-softmax.table .* ± 0 ' "$HONE" suite cpu-softmax.table --seeds 3 --start default --vary policy=greedy
 
+# With what a run on a sibling taught, and without: read, never written.
+cd "$ROOT/bench/memory/h200"
+"$HONE" optimize s5.hone --target table:s5.table --memory "$TMP/m.db" --store "$TMP/runs.db" --evals 12 --until 1 >/dev/null
+cp "$TMP/m.db" "$TMP/before.db"
+"$HONE" suite s2.table --memory "$TMP/m.db" --vary memory=on,off --seeds 3 --csv >"$TMP/with"
+[ "$(cut -d, -f4 "$TMP/with" | sed -n 2p)" != "$(cut -d, -f4 "$TMP/with" | sed -n 3p)" ] || fail "no difference: $(cat "$TMP/with")"
+cmp "$TMP/m.db" "$TMP/before.db" || fail "a suite wrote into the memory"
+expect_match 2 'memory is on or off' "$HONE" suite s1.table --memory "$TMP/m.db" --vary memory=on,maybe
+expect_match 2 'needs --memory FILE' "$HONE" suite s1.table --vary memory=on,off
+expect_match 2 'memory /nowhere.db: no such file' "$HONE" suite s1.table --memory /nowhere.db
+# A run with it is replayed from its record, without it.
+expect_match 0 'memory    1 run on siblings' "$HONE" optimize s1.hone --target table:s1.table --memory "$TMP/m.db" --store "$TMP/runs.db" \
+    --evals 8 --until 1
+expect_match 0 'the same tree' env XDG_DATA_HOME="$TMP/none" "$HONE" replay --store "$TMP/runs.db"
+# From other stages the default kernel is one step away, and not as many as there are merges.
+cat >"$TMP/split.hone" <<'END'
+kernel for layernorm on sm_90a
+stage y.p1   : rowwise threads 256 rows 1 vec 4 keep register divide exact store cached
+stage y.rstd : rowwise threads 256 rows 1 vec 4 keep reread divide exact store cached
+stage y.norm : rowwise threads 128 rows 1 vec 4 keep register divide exact store cached
+stage y      : map block 256 vec 4 items 1 store stream
+END
+split() {
+    "$HONE" optimize l5.hone --target table:l5.table --start "$TMP/split.hone" --evals 2 --store "$TMP/runs.db" --policy "$1"
+}
+expect_match 0 ' 33.2 µs .* the default kernel$' split surrogate
+split surrogate:default=0 | grep -q 'the default kernel' && fail "it was to be left out"
+cd "$ROOT/tests/tables"
+
 expect_match 2 "unknown policy 'mtcs'" suite --vary policy=mtcs
 expect_match 2 '[-]-vary takes' suite --vary seed=1,2
 expect_match 2 '[-]-vary names no policy' suite --vary policy=

@@ -353,6 +353,8 @@ Test(learn, sums_up_trials_by_move_with_races_and_failures) {
     cr_assert_float_eq(l.speedup, 4, 1e-9);
     cr_assert_float_eq(l.of_reach, 1, 1e-9);
     cr_assert_str_eq(l.values[l.n_values - 1].name, "y");
+    cr_assert_eq(l.n_blocks, 1);  // the others have none
+    cr_assert_float_eq(l.blocks[0].time_s, 1e-3, 1e-12);
     arena_reset(&a);
 }
 
@@ -442,6 +444,31 @@ Test(transfer, stays_within_a_table) {
     cr_assert_str_eq(transfer_block(&a, &l, p, &table), near);
     block_set_add(table.blocks, text);
     cr_assert_str_eq(transfer_block(&a, &l, p, &table), text);
+    arena_reset(&a);
+}
+
+// Times of a sibling's blocks, told with the names of this problem; what is not legal here is told
+// too.
+Test(advise, tells_what_blocks_took_on_siblings) {
+    struct lesson lessons[2] = {
+        taught(SOFTMAX("s", "x", "y", "64", "128", "f32"), ROWS("vec 8  rows 4")),
+        taught(SOFTMAX("s", "x", "y", "64", "64", "f32"), ROWS("vec 8  rows 2"))};
+    struct problem *p = parsed(&a, SOFTMAX("t", "p", "q", "64", "130", "f32"));
+    struct advice d = {.run = "r"}, back;
+    lessons[1].blocks[0].kernel = "a block of a hone to come";
+    advise(&a, p, &cpu, lessons, 2, &d);
+    json_t *json = advice_to_json(&d);
+    cr_assert(advice_from_json(&a, json, &back, &err), "%s", err.text);
+    cr_assert_eq(back.n_blocks, 1);
+    cr_assert(strstr(back.blocks[0].kernel, "stage q : rowwise  vec 8  rows 4"), "%s",
+              back.blocks[0].kernel);
+    cr_assert_float_eq(back.blocks[0].log_s, log(1e-3), 1e-9);
+    cr_assert_eq(back.blocks[0].sibling, 1);
+    cr_assert(isfinite(back.blocks[0].prior));
+    // Runs of before had none.
+    json_object_del(json, "blocks");
+    cr_assert(advice_from_json(&a, json, &back, &err) && back.n_blocks == 0, "%s", err.text);
+    json_decref(json);
     arena_reset(&a);
 }
 

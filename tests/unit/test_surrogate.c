@@ -41,9 +41,9 @@ Test(surrogate, numbers_are_apart_by_doublings_and_words_by_one) {
 
 // Larger vectors were faster, whatever the rows: there it goes on.
 Test(surrogate, goes_on_where_it_got_faster) {
-    struct sample s[] = {{block("vec 4  rows 4"), 0, log(4)},
-                         {block("vec 8  rows 4"), 0, log(2)},
-                         {block("vec 4  rows 8"), 0, log(4)}};
+    struct sample s[] = {{block("vec 4  rows 4"), 0, log(4), 0},
+                         {block("vec 8  rows 4"), 0, log(2), 0},
+                         {block("vec 4  rows 8"), 0, log(4), 0}};
     struct features up = block("vec 16  rows 4"), down = block("vec 2  rows 4");
     struct features rows = block("vec 4  rows 16");
     const struct surrogate *m = surrogate_new(&a, s, 3);
@@ -62,8 +62,8 @@ Test(surrogate, believes_a_prior_that_was_right) {
     struct sample right[6], wrong[6];
     for (int i = 0; i < 6; i++) {
         double prior = i % 2 ? 1 : -1;
-        right[i] = (struct sample){block(blocks[i]), prior, -prior};
-        wrong[i] = (struct sample){block(blocks[i]), prior, prior};
+        right[i] = (struct sample){block(blocks[i]), prior, -prior, 0};
+        wrong[i] = (struct sample){block(blocks[i]), prior, prior, 0};
     }
     struct features f = block("vec 8  rows 1");
     const struct surrogate *r = surrogate_new(&a, right, 6), *w = surrogate_new(&a, wrong, 6);
@@ -77,7 +77,24 @@ Test(surrogate, believes_a_prior_that_was_right) {
 Test(surrogate, takes_the_same_block_twice) {
     struct sample s[SURROGATE_MOST];
     for (int i = 0; i < SURROGATE_MOST; i++)
-        s[i] = (struct sample){block("vec 4  rows 4"), 0, 0.01 * (i % 3)};
+        s[i] = (struct sample){block("vec 4  rows 4"), 0, 0.01 * (i % 3), i % 4};
     struct features f = block("vec 8  rows 4");
     cr_assert(isfinite(surrogate_gain(surrogate_new(&a, s, SURROGATE_MOST), &f, 0, 0)));
+}
+
+// On a sibling, a hundred times as long, vectors of 32 were twice as fast as those of 2. How long
+// it took there says nothing here, how its blocks compare does.
+Test(surrogate, learns_from_siblings_how_blocks_compare) {
+    struct sample s[] = {{block("vec 8  rows 4"), 0, log(1), 0},
+                         {block("vec 32  rows 4"), 0, log(100), 1},
+                         {block("vec 8  rows 4"), 0, log(150), 1},
+                         {block("vec 2  rows 4"), 0, log(200), 1}};
+    struct features up = block("vec 32  rows 4"), down = block("vec 2  rows 4");
+    const struct surrogate *alone = surrogate_new(&a, s, 1), *m = surrogate_new(&a, s, 4);
+    cr_assert_float_eq(surrogate_gain(alone, &up, 0, 0), surrogate_gain(alone, &down, 0, 0), 1e-9);
+    double gain = surrogate_gain(m, &up, 0, 0);
+    cr_assert_gt(gain, 2 * surrogate_gain(m, &down, 0, 0));
+    for (int i = 1; i < 4; i++)
+        s[i].log_s += 5;
+    cr_assert_float_eq(surrogate_gain(surrogate_new(&a, s, 4), &up, 0, 0), gain, 0.02);
 }
