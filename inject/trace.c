@@ -3,6 +3,7 @@
 // RECORDS_MAX they are only counted.
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -22,6 +23,7 @@ static int shape_ids[SHAPES_MAX];
 static int n_shapes;
 static long n_records, n_left_out;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t flushing = PTHREAD_MUTEX_INITIALIZER;  // who comes last waits for the other
 
 static void buffer_wanted(uint8_t **buffer, size_t *size, size_t *max_records) {
     *size = BUFFER_BYTES;
@@ -111,8 +113,10 @@ static void *flush_often(void *unused) {
     (void)unused;
     while (!state.is_finished) {
         nanosleep(&(struct timespec){.tv_nsec = FLUSH_NS}, NULL);
+        pthread_mutex_lock(&flushing);
         if (!state.is_finished)
             cupti.activity_flush(0);
+        pthread_mutex_unlock(&flushing);
     }
     return NULL;
 }
@@ -123,14 +127,23 @@ void trace_start(void) {
     int code = CUPTI(activity_callbacks, buffer_wanted, buffer_done);
     for (size_t i = 0; !code && i < sizeof kinds / sizeof kinds[0]; i++)
         code = CUPTI(activity_enable, kinds[i]);
-    if (code)
+    if (code) {
         out_error("trace", code);
-    else if (pthread_create(&thread, NULL, flush_often, NULL) == 0)
+        return;
+    }
+    // Signals are for other threads: their handler waits for what this one is busy with.
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    if (pthread_create(&thread, NULL, flush_often, NULL) == 0)
         pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void trace_finish(void) {
+    pthread_mutex_lock(&flushing);
     cupti.activity_flush(1);
+    pthread_mutex_unlock(&flushing);
     if (n_left_out > 0)
         out_line("left_out %ld", n_left_out);
 }

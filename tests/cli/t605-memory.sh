@@ -48,7 +48,10 @@ cp "$file" newer.db
 printf '\0\0\0\007' | dd of=newer.db bs=1 seek=60 conv=notrunc 2>/dev/null
 cp "$file" damaged.db
 head -c 20000 /dev/zero | tr '\0' '\377' | dd of=damaged.db bs=4096 seek=1 conv=notrunc 2>/dev/null
-for bad in 'damaged.db:the file is damaged' '/dev/null/m.db:Not a directory'; do
+# SQLite writes to no file whose header asks for a newer writer, whoever asks for it.
+cp "$file" readonly.db
+printf '\003' | dd of=readonly.db bs=1 seek=18 conv=notrunc 2>/dev/null
+for bad in 'damaged.db:the file is damaged' 'readonly.db:it cannot be written' '/dev/null/m.db:Not a directory'; do
     # shellcheck disable=SC2086
     run "$HONE" optimize $small --evals 1 --memory "${bad%%:*}"
     [ "$status" = 0 ] || fail "a bad memory ended a run: $got"

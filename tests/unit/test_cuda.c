@@ -41,7 +41,8 @@ static void check_plan(struct text_subject *s, const struct target *t) {
                                    .n_buffers = q->n_inputs + q->n_outputs,
                                    .is_gpu = true,
                                    .n_sms = t->sms,
-                                   .shared_per_block = t->shared_per_block};
+                                   .shared_per_block = t->shared_per_block,
+                                   .cluster_max = target_has_clusters(t) ? 16 : 0};
     for (int i = 0; i < q->n_inputs; i++) {
         const struct node *n = &q->graph.nodes[q->inputs[i].node];
         buffers[i] = (struct plan_buffer){
