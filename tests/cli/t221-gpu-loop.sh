@@ -41,3 +41,21 @@ printf '%s\n' "$got" | grep -Eq '^objective edp: ' || fail "no objective: $got"
 printf '%s\n' "$got" | grep -Eq '^ +4 raced against 2\.0' || fail "no race: $got"
 expect_match 0 '^the same tree, champion node [0-9]+$' env CUDA_HOME="$TMP/none" "$HONE" replay 2
 expect_match 2 "unknown objective 'speed'; there are time, energy, edp" "$HONE" optimize affine.hone --target cuda --objective speed
+
+# A card that is gone half way: why it ended, what was found so far, and it goes on when the card is back.
+mkfifo lines
+"$HONE" optimize affine.hone --target cuda --evals 3 --seconds 300 --race 1 --no-calibrate --store gone.db >lines 2>&1 &
+while read -r line; do
+    case $line in *'the default kernel') echo no-device >cuda/fault ;; esac
+    printf '%s\n' "$line"
+done <lines >out
+wait $! && fail "a run that could not be confirmed ended well: $(cat out)"
+: >cuda/fault
+for line in '^hone: run 1: .*: no CUDA-capable device is detected' '^stopped  ' '^next      hone optimize --resume 1' 'the fastest so far, not confirmed$'; do
+    grep -q "$line" out || fail "not '$line': $(cat out)"
+done
+expect_match 0 '^champion  1\.[0-9]+: .*x over plain' "$HONE" optimize --resume 1 --evals 3 --store gone.db
+
+# All candidates fail: it says so, and there is no champion.
+echo resources >cuda/fault
+expect_match 1 '^champion  none: no candidate passed' "$HONE" optimize affine.hone --target cuda --evals 2 --seconds 300 --race 1 --no-calibrate --store none.db
