@@ -95,6 +95,12 @@ const char *mcp_roots_find(const struct mcp_roots *r, struct arena *a, const cha
         error_set(err, ERROR_USAGE, "%s: %s", full, strerror(errno));
         return NULL;
     }
+    // A pipe or a device would never end, and with it whoever reads it here.
+    struct stat st;
+    if (stat(real, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+        error_set(err, ERROR_USAGE, "%s is neither a file nor a directory", real);
+        return NULL;
+    }
     for (int i = 0; i < r->n; i++)
         if (is_within(real, r->paths[i]))
             return arena_strdup(a, real);

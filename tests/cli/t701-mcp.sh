@@ -29,6 +29,7 @@ echo 'problem' >bad.hone
     call 6 emit '{"problem":"softmax.hone","target":"sm_90a"}'
     call 7 eval '{"problem":"softmax.hone"}'
     call 8 nothing '{}'
+    call 12 check '{"problem":"pipe.hone"}'
     echo 'this is no JSON'
     echo '{"jsonrpc":"2.0","id":9,"method":"nothing/list"}'
     printf '{"x":"%05000000d"}\n' 0
@@ -40,8 +41,11 @@ echo 'problem' >bad.hone
     done
     echo '{"jsonrpc":"2.0","id":11,"method":"ping"}'
 } >in
+mkfifo pipe.hone
 "$HONE" mcp <in >out || fail "status $?"
-answers '"id":1,.*softmax.hone: ok: problem softmax.*"isError":false' \
+rm pipe.hone
+answers '"id":12,.*pipe.hone is neither a file nor a directory.*"isError":true' \
+    '"id":1,.*softmax.hone: ok: problem softmax.*"isError":false' \
     '"id":2,.*bad.hone:1.*"isError":false' '"id":3,.*"structuredContent":.*"hone.sol/1"' \
     '"id":4,.*lies outside of the roots.*"isError":true' '"id":5,.*"isError":true' \
     '"id":6,.*kernel for softmax on sm_90a' "\"id\":7,.*'candidate' is missing.*\"isError\":true" \
