@@ -352,6 +352,7 @@ static void run_barrier(struct machine *m, const bool *active) {
 // What the blocks of the gang wrote is there for all of them.
 static void run_meet(struct machine *m, const bool *active) {
     run_barrier(m, active);
+    m->met = m->epoch;
     int64_t last = m->first + m->n_threads / m->per_block - 1;
     for (int i = 0; i < m->program->n_buffers; i++) {
         struct memory *mem = &m->memory[i];

@@ -60,6 +60,7 @@ struct machine {
     int per_block;    // of one of them
     int thread;       // whose turn it is
     int epoch;        // barriers passed and blocks begun: never the same number again
+    int met;          // the epoch that began when the blocks of a gang last met
     int *syncs;       // by warp: how often its threads met
     int64_t first;    // the gang's first block as a writer
     int64_t self;     // the thread's block as a writer
