@@ -4,7 +4,7 @@
 // taps; a ragged product is one per group of rows, whose limits are data.
 #pragma once
 
-#include "eval/oracle_plan.h"
+#include "oracle/oracle_plan.h"
 
 // One side of a product.
 struct oracle_side {

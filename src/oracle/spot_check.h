@@ -8,8 +8,8 @@
 // be, the candidate knows timed data by something and is less precise on them.
 #pragma once
 
-#include "eval/oracle_compare.h"
 #include "ir/cut.h"
+#include "oracle/oracle_compare.h"
 
 struct arena;
 struct rng;

@@ -1,10 +1,10 @@
 // The judge's secret on a GPU: inputs drawn and truth computed where they are used, by the kernels
-// of runtime/oracle.cu. What they cannot do stays with eval/oracle.h on the host.
+// of runtime/oracle.cu. What they cannot do stays with oracle/oracle.h on the host.
 #pragma once
 
-#include "eval/gpu_bench.h"
-#include "eval/oracle.h"
 #include "ir/problem.h"
+#include "oracle/gpu_bench.h"
+#include "oracle/oracle.h"
 #include "record/verdict.h"
 
 struct hone_source;

@@ -1,6 +1,6 @@
 // Elements are made in small pieces that stay in the first cache: words, from them floats, from
 // these what the type stores; a piece is then copied to its place, past the caches if asked for.
-#include "eval/new_data.h"
+#include "oracle/new_data.h"
 
 #include <math.h>
 #include <pthread.h>

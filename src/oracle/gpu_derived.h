@@ -2,8 +2,8 @@
 // judge's device memory.
 #pragma once
 
-#include "eval/derived.h"
-#include "eval/gpu_oracle.h"
+#include "oracle/derived.h"
+#include "oracle/gpu_oracle.h"
 
 // A law with its order of rows on the device.
 struct gpu_law {

@@ -3,8 +3,8 @@
 // to step. Nothing is cut into rows.
 #include "base/arena.h"
 #include "base/error.h"
-#include "eval/gpu_computation.h"
 #include "ir/recurrence.h"
+#include "oracle/gpu_computation.h"
 
 struct loop {
     struct computation *outer;

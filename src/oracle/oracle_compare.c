@@ -1,6 +1,6 @@
 // Comparing with what is expected: every element of f32, fast; the rest is in oracle_typed.c. And a
 // comparison that failed in words.
-#include "eval/oracle_compare.h"
+#include "oracle/oracle_compare.h"
 
 #include <float.h>
 #include <math.h>
@@ -9,10 +9,10 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "eval/describe_set.h"
-#include "eval/oracle_private.h"
-#include "eval/oracle_typed.h"
 #include "ir/cut.h"
+#include "oracle/describe_set.h"
+#include "oracle/oracle_private.h"
+#include "oracle/oracle_typed.h"
 
 // Hot loops are compiled for what the machine has; the sanitizers do not stand the resolver.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && \

@@ -1,6 +1,6 @@
 // Launches the kernels of runtime/judge.cu. The grid depends on the amount of data alone, so sums
 // are the same bits on every card.
-#include "eval/gpu_bench.h"
+#include "oracle/gpu_bench.h"
 
 #include "base/error.h"
 #include "gpu/mapping.h"

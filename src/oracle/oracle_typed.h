@@ -17,7 +17,7 @@
 // as the type stores it, has them.
 #pragma once
 
-#include "eval/oracle_compare.h"
+#include "oracle/oracle_compare.h"
 
 struct interpret_result;
 

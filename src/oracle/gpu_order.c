@@ -2,8 +2,8 @@
 // are put in order by merging runs of one, two, four elements and so on, a launch for each. A
 // scattered sum puts its indices in order first.
 #include "base/error.h"
-#include "eval/gpu_computation.h"
 #include "ir/detail.h"
+#include "oracle/gpu_computation.h"
 
 static uint64_t inner_of(const struct shape *s, int axis) {
     uint64_t inner = 1;

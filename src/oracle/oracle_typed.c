@@ -1,14 +1,14 @@
 // Storage and comparison of expected outputs for every type but f32, for which oracle.c and
 // oracle_compare.c have a faster way.
-#include "eval/oracle_typed.h"
+#include "oracle/oracle_typed.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/parallel.h"
-#include "eval/oracle_choice.h"
 #include "hone_storage.h"
 #include "ir/interpret.h"
+#include "oracle/oracle_choice.h"
 
 enum { GRAIN = 1 << 14 };
 

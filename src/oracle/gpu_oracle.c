@@ -5,12 +5,12 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "eval/gpu_computation.h"
-#include "eval/null_trial.h"
-#include "eval/oracle.h"
-#include "eval/oracle_choice.h"
 #include "hone_inputs.h"
 #include "ir/work.h"
+#include "oracle/gpu_computation.h"
+#include "oracle/null_trial.h"
+#include "oracle/oracle.h"
+#include "oracle/oracle_choice.h"
 
 enum { FAULT_BYTES = 256, BLOCKS_MAX = 4096, FEW_THREADS = 1 << 15 };
 

@@ -1,5 +1,5 @@
 // The laws as launches: scaled copies and permuted rows of device arrays.
-#include "eval/gpu_derived.h"
+#include "oracle/gpu_derived.h"
 
 #include <math.h>
 

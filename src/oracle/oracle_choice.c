@@ -1,7 +1,7 @@
 // Keeps what an index output chooses from: a small problem with that node as its only output is cut
 // out of the graph and interpreted; an index is right when its value is within rounding of the
 // best.
-#include "eval/oracle_choice.h"
+#include "oracle/oracle_choice.h"
 
 #include <math.h>
 #include <stdlib.h>

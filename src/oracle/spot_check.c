@@ -2,7 +2,7 @@
 // within the budget: rows of a softmax, a few elements of a product, everything of what is small.
 // Where one box cannot have everything there are several: who leaves out one row of thirty would
 // be met by one box in thirty.
-#include "eval/spot_check.h"
+#include "oracle/spot_check.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "eval/oracle_choice.h"
-#include "eval/oracle_private.h"
+#include "oracle/oracle_choice.h"
+#include "oracle/oracle_private.h"
 
 enum { OUTPUTS_A_CALL = 4, BOXES_MOST = 8, DEAR_LOOKS = 4 };
 enum { SPOTS_LEAST = 1 << 13, SPOTS_MOST = 1 << 20 };

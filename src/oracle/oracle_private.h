@@ -2,7 +2,7 @@
 // words).
 #pragma once
 
-#include "eval/oracle.h"
+#include "oracle/oracle.h"
 
 // What expectations are made of: an interpretation of these data.
 struct oracle_source_data {

@@ -3,7 +3,7 @@
 // expected on the first set: another one for each set would have to be computed.
 #pragma once
 
-#include "eval/oracle.h"
+#include "oracle/oracle.h"
 
 enum null_kernel { NULL_ZEROS, NULL_COPY, NULL_CONSTANT, NULL_COUNT };
 struct null_trial {

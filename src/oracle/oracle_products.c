@@ -1,4 +1,4 @@
-#include "eval/oracle_products.h"
+#include "oracle/oracle_products.h"
 
 #include "ir/detail.h"
 

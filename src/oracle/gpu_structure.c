@@ -1,8 +1,8 @@
 // Operations that move data, go along lines or slide windows, on the card: the node as data for the
 // kernels of hone_oracle_move.h and hone_oracle_line.h.
 #include "base/error.h"
-#include "eval/gpu_computation.h"
 #include "ir/detail.h"
+#include "oracle/gpu_computation.h"
 
 static uint64_t inner_of(const struct shape *s, int axis) {
     uint64_t inner = 1;

@@ -1,7 +1,7 @@
 // What an input set is, for whoever reads that a candidate failed on it.
 #pragma once
 
-#include "eval/oracle.h"
+#include "oracle/oracle.h"
 
 // "every draw times 2^20"; of a set that follows from the declared one its law, with the names of
 // the problem's inputs and outputs: "the declared data with x times 16, so the results must be y

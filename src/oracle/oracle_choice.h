@@ -4,7 +4,7 @@
 // place is compared with what stands at ours. Of topk_index no place may occur twice in a line.
 #pragma once
 
-#include "eval/oracle.h"
+#include "oracle/oracle.h"
 
 // Is the output such places (as they are, cast to another integer, or reshaped)?
 bool oracle_choice_is(const struct problem *p, int output);

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "eval/gpu_computation.h"
-#include "eval/oracle_products.h"
+#include "oracle/gpu_computation.h"
+#include "oracle/oracle_products.h"
 
 static int64_t runs_of(int64_t k) {
     return (k + ORACLE_RUN - 1) / ORACLE_RUN;

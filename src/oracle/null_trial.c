@@ -1,10 +1,10 @@
 // Three guesses per output (zeros, a constant, a copy of an input), each dropped at the first set
 // that refutes it.
-#include "eval/null_trial.h"
+#include "oracle/null_trial.h"
 
 #include <stdlib.h>
 
-#include "eval/oracle_compare.h"
+#include "oracle/oracle_compare.h"
 
 enum { UNUSED_POISON = 0x7fedcba9 };
 

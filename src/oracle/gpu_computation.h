@@ -3,8 +3,8 @@
 // scans, pools), gpu_order.c (orders and scattered sums).
 #pragma once
 
-#include "eval/gpu_oracle.h"
-#include "eval/oracle_plan.h"
+#include "oracle/gpu_oracle.h"
+#include "oracle/oracle_plan.h"
 
 enum { COMPUTE_THREADS = 256, COMPUTE_THREADS_FEW = 64 };
 

@@ -1,6 +1,6 @@
 // Finds which laws a problem has, draws what a law leaves open (factors, an order of rows), and
 // applies it: to inputs when a set is filled, to expected outputs in place of computing them.
-#include "eval/derived.h"
+#include "oracle/derived.h"
 
 #include <math.h>
 #include <stdlib.h>

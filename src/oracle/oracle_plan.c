@@ -1,14 +1,14 @@
 // Decides for each node: no array (a view, an input), one for all rows, or one for a tile; then
 // lays the arrays out and sizes the tile to the memory that may be used.
-#include "eval/oracle_plan.h"
+#include "oracle/oracle_plan.h"
 
 #include <string.h>
 
 #include "base/arena.h"
-#include "eval/oracle_products.h"
 #include "ir/detail.h"
 #include "ir/interpret.h"
 #include "ir/recurrence.h"
+#include "oracle/oracle_products.h"
 
 enum { ALIGNMENT = 256 };
 

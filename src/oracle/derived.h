@@ -4,8 +4,8 @@
 // its spread.
 #pragma once
 
-#include "eval/oracle.h"
 #include "ir/relations.h"
+#include "oracle/oracle.h"
 
 // What is done to inputs, and what that does to outputs. A GPU does the same with its own arrays.
 struct derived_law {

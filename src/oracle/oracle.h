@@ -9,8 +9,8 @@
 // (integers, digits), where the spread is 0 and only the exact value will do. Sets are computed
 // when first asked for, and kept.
 //
-// Outputs of other types than f32 are compared as eval/oracle_typed.c says: what rounds once to the
-// storage type, whole numbers and truth values exactly, but where they hang on rounded values.
+// Outputs of other types than f32 are compared as oracle/oracle_typed.c says: what rounds once to
+// the storage type, whole numbers and truth values exactly, but where they hang on rounded values.
 #pragma once
 
 #include <stdbool.h>

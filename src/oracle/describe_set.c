@@ -1,10 +1,10 @@
 // One phrase per input set, with the factors or rows that were drawn for it.
-#include "eval/describe_set.h"
+#include "oracle/describe_set.h"
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "eval/derived.h"
 #include "ir/work.h"
+#include "oracle/derived.h"
 
 static const char *const plain[SET_COUNT] = {
     [SET_DECLARED] = "drawn as the problem declares",

@@ -1,7 +1,7 @@
 // Draws sets and interprets the problem for them on several threads; keeps value (as two floats)
 // and spread of every element, and how much the honest computation errs. Derived and patched sets
 // are made from others where that is exact. oracle_compare.c compares.
-#include "eval/oracle.h"
+#include "oracle/oracle.h"
 
 #include <float.h>
 #include <math.h>
@@ -13,13 +13,13 @@
 
 #include "base/parallel.h"
 #include "base/rng.h"
-#include "eval/derived.h"
-#include "eval/oracle_choice.h"
-#include "eval/oracle_private.h"
-#include "eval/oracle_typed.h"
 #include "hone_inputs.h"
 #include "ir/relations.h"
 #include "ir/work.h"
+#include "oracle/derived.h"
+#include "oracle/oracle_choice.h"
+#include "oracle/oracle_private.h"
+#include "oracle/oracle_typed.h"
 
 enum { SETS_KEPT = 9 };
 

@@ -1,7 +1,7 @@
 // Results beside what is expected of them (oracle.h): are they right, and if not, in words.
 #pragma once
 
-#include "eval/oracle.h"
+#include "oracle/oracle.h"
 
 struct comparison {
     bool is_ok;
