@@ -1,7 +1,7 @@
 // A kernel that only moves bytes: reads IN and writes OUT of them, all threads, wide loads and
-// streaming stores, from arrays that no cache holds. What a kernel of the same traffic can hope for,
-// measured in the same run. Prints the median time of a call in milliseconds. Built with OpenMP by
-// bench/cpu_set.sh.
+// streaming stores, from arrays that no cache holds. What a kernel of the same traffic can hope
+// for, measured in the same run. Prints the median time of a call in milliseconds. Built with
+// OpenMP by bench/cpu_set.sh.
 //
 //   peer_traffic IN OUT
 #include <stdint.h>
@@ -32,7 +32,8 @@ static lanes move(const char *in, char *out, int64_t n_in, int64_t n_out, int64_
         lanes sum = {0};
 #pragma omp for schedule(static) nowait
         for (int64_t i = 0; i < n; i++) {
-            const lanes *from = (const lanes *)in + n_in * i / n, *end = (const lanes *)in + n_in * (i + 1) / n;
+            const lanes *from = (const lanes *)in + n_in * i / n,
+                        *end = (const lanes *)in + n_in * (i + 1) / n;
             lanes *to = (lanes *)out + n_out * i / n, *last = (lanes *)out + n_out * (i + 1) / n;
             for (; from + 4 <= end; from += 4) {
                 lanes a = from[0] ^ from[1], b = from[2] ^ from[3];
