@@ -127,6 +127,19 @@ HONE_FN void hone_atomic_add(float *to, float v) {
     atomicAdd(to, v);
 }
 
+// Additions to shared memory: in any order, and those of a warp's threads that take part in theirs.
+HONE_FN void hone_shared_add(float *to, const float *v) {
+    atomicAdd(to, *v);
+}
+HONE_FN void hone_warp_add(float *to, const float *v, int takes_part) {
+    unsigned lane = threadIdx.x % 32;
+    for (unsigned rest = __ballot_sync(0xffffffffu, takes_part); rest; rest &= rest - 1) {
+        if (__ffs((int)rest) - 1 == (int)lane)
+            *to += *v;
+        __syncwarp();
+    }
+}
+
 typedef float2 f32x2;
 typedef float4 f32x4;
 typedef int2 i32x2;
