@@ -3,7 +3,7 @@
     python3 bridge/tensor.py HONE <cases
 
 A case is a line `TYPE LAYOUT M N K [KNOBS]`: TYPE is bf16, f16 (results of the same type), f16-f32, tf32,
-f32, i8 (results of i32, against torch._int_mm), f8 (f8e4m3, results of bf16, sums of f22, against torch._scaled_mm; f8-fast: against its
+f32, f32-exact, i8 (results of i32, against torch._int_mm), f8 (f8e4m3, results of bf16, sums of f22, against torch._scaled_mm; f8-fast: against its
 use_fast_accum; f8-f32: with sums of f32); LAYOUT says how the operands are stored, n (row by row) or t (transposed) each; KNOBS are those of
 `gemm as mma` (or `as wgmma` and its own), none for the kernel that hone would begin with. The text of `hone emit` is compiled by nvcc
 and launched as its plan says, all of its kernels, from a graph; 4096 elements are compared with float64 before anything is timed; then
@@ -25,12 +25,18 @@ TYPES = {
     "f16-f32": (torch.float16, torch.float32),
     "tf32": (torch.float32, torch.float32),
     "f32": (torch.float32, torch.float32),
+    "f32-exact": (torch.float32, torch.float32),
     "i8": (torch.int8, torch.int32),
     "f8": (torch.float8_e4m3fn, torch.bfloat16),
     "f8-fast": (torch.float8_e4m3fn, torch.bfloat16),
     "f8-f32": (torch.float8_e4m3fn, torch.bfloat16),
 }
-PRECISIONS = {"tf32": "precision tf32", "f8": "precision f8e4m3 accumulate f22", "f8-fast": "precision f8e4m3 accumulate f22"}
+PRECISIONS = {
+    "tf32": "precision tf32",
+    "f32-exact": "precision f32 exact",
+    "f8": "precision f8e4m3 accumulate f22",
+    "f8-fast": "precision f8e4m3 accumulate f22",
+}
 NAMES = {
     torch.float8_e4m3fn: "f8e4m3",
     torch.bfloat16: "bf16",
