@@ -1,6 +1,6 @@
 // widened, by hone VERSION.
 // kernel for widened on sm_90a
-// stage c : gemm as wgmma  tile 128x128  warpgroups 2  stages 4  group 4  split 1  apart 0
+// stage c : gemm as wgmma  tile 128x128  warpgroups 2  stages 4  group 4  split 1  apart 0  cluster 1
 #include "dev.h"
 
 #ifndef M
@@ -215,7 +215,7 @@ HONE_KERNEL_OF(384, 1) c_gemm(const unsigned char *__restrict__ a, const unsigne
                 hone_bulk_copy2(&lhs_tile[slot * 8192], &lhs_map, &full[slot], slice * 64, row0);
                 #pragma unroll
                 for (int box = 0; box < 2; box++) {
-                    hone_bulk_copy2(&rhs_tile[slot * 8192 + box * 4096], &rhs_map, &full[slot], column0 + box * 64, slice * 64);
+                    hone_bulk_copy2(&rhs_tile[slot * 8192 + box * 64 * 64], &rhs_map, &full[slot], column0 + box * 64, slice * 64);
                 }
             }
         }
