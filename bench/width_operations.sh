@@ -180,6 +180,7 @@ try() {
         grep -qx "$check: ok" "$name.verdicts" && echo $check >>"$name.passed"
     done
     [ "$(wc -l <"$name.passed")" = 3 ] 2>/dev/null && return
+    grep -qx taken "$name.passed" 2>/dev/null && : >"$name.out"
     echo "$(basename "$name"): $(cat "$name.out" "$name.verdicts" | grep -vE '^ *$|: ok' | head -3 | tr '\n' ' ' | cut -c1-300)"
     : >"$dir/failed"
 }
