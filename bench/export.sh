@@ -19,7 +19,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-export XDG_CACHE_HOME="$work/cache" HONE_MEMORY_PATH=off
+export XDG_CACHE_HOME="$work/cache" HONE_MEMORY_PATH=off HONE_TARGET=cpu
 first=
 if chrt -r 1 true 2>/dev/null; then
     first='chrt -r 1'
