@@ -15,8 +15,8 @@
 #include "base/embedded.h"
 #include "base/log.h"
 #include "eval/memory_need.h"
-#include "eval/oracle_plan.h"
 #include "eval/stats.h"
+#include "oracle/oracle_plan.h"
 #include "profile/sass.h"
 
 enum { FLUSH_TIMES_L2 = 3, CLUSTER_MAX = 16, RESERVE_SHARE = 8 };

@@ -5,8 +5,8 @@
 #include "build/compile_cuda.h"
 #include "eval/gpu_clocks.h"
 #include "eval/gpu_handle.h"
-#include "eval/gpu_oracle.h"
 #include "eval/judge.h"
+#include "oracle/gpu_oracle.h"
 
 enum { RUNNERS = 2, EXCESS_MAX = 256 };
 

@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "eval/gpu_derived.h"
-#include "eval/new_data.h"
 #include "hone_inputs.h"
+#include "oracle/gpu_derived.h"
+#include "oracle/new_data.h"
 
 void gpu_fail(struct judge *j, const struct error *err) {
     if (j->broken.kind == ERROR_NONE)

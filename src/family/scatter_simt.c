@@ -369,6 +369,14 @@ static void defaults(const struct form *form, const struct target *t, struct ker
     stage_set(s, "piece", 0, 1024);
 }
 
+static bool accepts(const struct form *form, const struct target *t, struct objection *why) {
+    (void)t;
+    return !form->scatter->is_lists ||
+           objection(why, NULL,
+                     "scatter as simt takes sums of rows; those over posting lists are "
+                     "`scatter as lists`");
+}
+
 static bool is_legal(const struct form *form, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
     struct build x = {.f = form->scatter};
@@ -411,6 +419,7 @@ const struct emitter scatter_simt = {
     .summary = "sums of rows that indices gather, in the order of the indices",
     .knobs = knobs,
     .runs_on = emitter_runs_on_gpu,
+    .accepts = accepts,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,
