@@ -150,6 +150,27 @@ static void find_split_side(const struct form *f, bool is_lhs, struct wgmma_side
     s->is_batch = g->batch > 1 && !is_same;
 }
 
+// Can the copy engine bring both operands, and wgmma read them?
+static bool accepts_rows(const struct form *f, const struct wgmma_side side[2], enum dtype type,
+                         struct objection *why) {
+    const struct gemm_form *g = f->gemm;
+    const char *anchor = node_of(f, g->anchor)->name;
+    for (int i = 0; i < 2; i++) {
+        int64_t row = (side[i].along_k ? g->k : side[i].size) * dtype_size(type, 1);
+        if (type == DTYPE_I8 && !side[i].along_k)
+            return objection(why, NULL,
+                             "wgmma multiplies i8 that lie side by side along K, and the %s "
+                             "operand of %s does not; take nest",
+                             i == 0 ? "left" : "right", anchor);
+        if (row % 16 != 0)
+            return objection(why, NULL,
+                             "the copy engine needs rows of a multiple of 16 bytes, and those of "
+                             "the %s operand of %s have %lld; take mma or simt",
+                             i == 0 ? "left" : "right", anchor, (long long)row);
+    }
+    return true;
+}
+
 static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
     (void)t;
     const struct gemm_form *g = f->gemm;
@@ -169,20 +190,7 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
                          "exactly), and those of %s are %s and %s%s; take mma or simt",
                          anchor, dtype_name(a), dtype_name(b),
                          p->is_exact ? " under 'f32 exact'" : "");
-    for (int i = 0; i < 2; i++) {
-        int64_t row = (side[i].along_k ? g->k : side[i].size) * dtype_size(a, 1);
-        if (is_i8 && !side[i].along_k)
-            return objection(why, NULL,
-                             "wgmma multiplies i8 that lie side by side along K, and the %s "
-                             "operand of %s does not; take nest",
-                             i == 0 ? "left" : "right", anchor);
-        if (row % 16 != 0)
-            return objection(why, NULL,
-                             "the copy engine needs rows of a multiple of 16 bytes, and those of "
-                             "the %s operand of %s have %lld; take mma or simt",
-                             i == 0 ? "left" : "right", anchor, (long long)row);
-    }
-    return true;
+    return accepts_rows(f, side, a, why);
 }
 
 // ---- sizes
