@@ -506,6 +506,10 @@ HONE_FN void hone_mma_i8(int2 *c, const int *a, const int *b) {
                  : "+r"(c[0].x), "+r"(c[0].y), "+r"(c[1].x), "+r"(c[1].y)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+// Numbers from a counter.
+HONE_FN void hone_take(int *to, void *counter, const int *more) {
+    *to = atomicAdd((int *)counter, *more);
+}
 HONE_FN void hone_load_row(int *to, const void *from) {
     unsigned w[4];
     hone_get_words4(from, w);
