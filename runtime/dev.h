@@ -127,6 +127,19 @@ HONE_FN void hone_atomic_add(float *to, float v) {
     atomicAdd(to, v);
 }
 
+// Additions to shared memory: in any order, and those of a warp's threads that take part in theirs.
+HONE_FN void hone_shared_add(float *to, const float *v) {
+    atomicAdd(to, *v);
+}
+HONE_FN void hone_warp_add(float *to, const float *v, int takes_part) {
+    unsigned lane = threadIdx.x % 32;
+    for (unsigned rest = __ballot_sync(0xffffffffu, takes_part); rest; rest &= rest - 1) {
+        if (__ffs((int)rest) - 1 == (int)lane)
+            *to += *v;
+        __syncwarp();
+    }
+}
+
 typedef float2 f32x2;
 typedef float4 f32x4;
 typedef int2 i32x2;
@@ -707,6 +720,15 @@ HONE_FN void hone_mbarrier_wait(long long *barrier, int parity) {
                      : "memory");
     while (!done);
 }
+// In another block of the cluster. Without .release: what the arrival is about has been read, and a
+// fence of the whole device would cost a fifth of a product's speed.
+HONE_FN void hone_mbarrier_arrive_at(long long *barrier, int block) {
+    asm volatile("{\n.reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(hone_address(barrier)),
+                 "r"(block)
+                 : "memory");
+}
 #define HONE_BULK_COPY(rank, parameters, list, ...)                                           \
     HONE_FN void hone_bulk_copy##rank(void *to, const struct hone_tensormap *map,             \
                                       long long *barrier, HONE_ARGUMENTS parameters) {        \
@@ -723,6 +745,19 @@ HONE_BULK_COPY(4, (int x, int y, int z, int u), "{%3, %4, %5, %6}", "r"(x), "r"(
 HONE_BULK_COPY(5, (int x, int y, int z, int u, int v), "{%3, %4, %5, %6, %7}", "r"(x), "r"(y),
                "r"(z), "r"(u), "r"(v))
 #undef HONE_BULK_COPY
+#define HONE_BULK_SHARE(rank, parameters, list, mask, ...)                                        \
+    HONE_FN void hone_bulk_share##rank(void *to, const struct hone_tensormap *map,                \
+                                       long long *barrier, HONE_ARGUMENTS parameters,             \
+                                       int blocks) {                                              \
+        asm volatile(                                                                             \
+            "cp.async.bulk.tensor." #rank "d.shared::cluster.global.mbarrier::complete_tx::bytes" \
+            ".multicast::cluster [%0], [%1, " list "], [%2], " mask ";" ::"r"(hone_address(to)),  \
+            "l"(map), "r"(hone_address(barrier)), __VA_ARGS__, "h"((short)blocks)                 \
+            : "memory");                                                                          \
+    }
+HONE_BULK_SHARE(2, (int x, int y), "{%3, %4}", "%5", "r"(x), "r"(y))
+HONE_BULK_SHARE(3, (int x, int y, int z), "{%3, %4, %5}", "%6", "r"(x), "r"(y), "r"(z))
+#undef HONE_BULK_SHARE
 // The copy engine does not see what threads wrote before each of them has fenced it.
 #define HONE_BULK_STORE(rank, parameters, list, ...)                                       \
     HONE_FN void hone_bulk_store##rank(const void *from, const struct hone_tensormap *map, \

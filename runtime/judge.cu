@@ -49,7 +49,7 @@ JUDGE_KERNEL judge_compare(const float *values, struct judge_expected e, u64 n, 
     judge_leave(parts, p);
 }
 
-// Of any other type: as in eval/oracle_typed.c. Only a wrong element counts as unwritten, since the
+// Of any other type: as in oracle/oracle_typed.c. Only a wrong element counts as unwritten, since the
 // poison may be a right one.
 struct judge_typed {
     const double *truth, *unused, *unit;

@@ -59,7 +59,7 @@ JUDGE_KERNEL oracle_keep(struct oracle_array from, u64 n, void *to) {
                 stored_put(from.type, to, 4 * i + k, oracle_honest(&from, 4 * i + k));
 }
 
-// ---- arrays made from others: as in eval/derived.c
+// ---- arrays made from others: as in oracle/derived.c
 
 // Rows of `length` units of so many bytes: the i-th of `to` is number rows[i] of `from`.
 JUDGE_KERNEL oracle_rows(const void *from, void *to, const u64 *rows, u64 n, u64 length,
@@ -90,7 +90,7 @@ JUDGE_KERNEL oracle_edges(const float *high, float *spread, u64 n) {
             spread[i] = ORACLE_NAN;
 }
 
-// ---- what is expected: as in eval/oracle.c, and of other types than f32 in eval/oracle_typed.c
+// ---- what is expected: as in oracle/oracle.c, and of other types than f32 in oracle/oracle_typed.c
 
 // One element of f32, and the honest computation's error.
 JUDGE_FN double oracle_put_float(const struct oracle_put *o, u64 at, struct oracle_point x) {

@@ -11,7 +11,7 @@
 #include "eval/environment.h"
 #include "eval/judge.h"
 #include "eval/memory_need.h"
-#include "eval/new_data.h"
+#include "oracle/new_data.h"
 
 static const int64_t memory_max_bytes = (int64_t)1 << 30;
 static const int64_t scratch_max_bytes = (int64_t)4 << 30;

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "eval/device_gpu.h"
-#include "eval/gpu_derived.h"
-#include "eval/oracle_plan.h"
 #include "hone_inputs.h"
+#include "oracle/gpu_derived.h"
+#include "oracle/oracle_plan.h"
 
 static int64_t input_count(const struct judge *j, int i) {
     return shape_count(&j->problem->graph.nodes[j->problem->inputs[i].node].shape);

@@ -11,9 +11,9 @@
 // after the first two.
 // Equal and alternating data are only for problems without long sums: there rounding errors are
 // no longer like chance, and an honest kernel may err far more than ours, or far less.
-#include "eval/derived.h"
 #include "eval/judge.h"
 #include "ir/relations.h"
+#include "oracle/derived.h"
 
 enum { CALLS_MAX = 2 * SET_COUNT, RANKING_EXTRA = 2, LONG_SUM = 64, DROWNING_SUM = 1024 };
 

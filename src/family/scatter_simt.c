@@ -153,6 +153,14 @@ static void defaults(const struct form *form, const struct target *t, struct ker
     stage_set(s, "ahead", 0, 4);
 }
 
+static bool accepts(const struct form *form, const struct target *t, struct objection *why) {
+    (void)t;
+    return !form->scatter->is_lists ||
+           objection(why, NULL,
+                     "scatter as simt takes sums of rows; those over posting lists are "
+                     "`scatter as lists`");
+}
+
 static bool is_legal(const struct form *form, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
     const struct scatter_form *f = form->scatter;
@@ -194,6 +202,7 @@ const struct emitter scatter_simt = {
     .summary = "sums of rows that indices gather, in the order of the indices",
     .knobs = knobs,
     .runs_on = emitter_runs_on_gpu,
+    .accepts = accepts,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,

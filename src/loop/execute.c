@@ -152,6 +152,20 @@ int32_t machine_take(struct machine *m, const struct loop_buffer *b, int64_t i, 
     return had;
 }
 
+void machine_add(struct machine *m, const struct loop_buffer *b, int64_t i, double value) {
+    struct memory *mem = &m->memory[b->id];
+    int64_t at = locate(m, b, i, 0);
+    if (at < 0)
+        return;
+    struct touch *touch = &mem->touch[at];
+    if (touch->writer == ADDERS && touch->write_epoch == m->epoch)
+        touch->writer = m->thread + 1;
+    double sum = machine_read(m, b, i, 0).real + value;
+    machine_write(m, b, i, 0, (union cell){.real = (double)(float)sum});
+    touch->writer = ADDERS;
+    touch->reader = 0;
+}
+
 static bool is_across(enum loop_op op) {
     return op >= LOOP_LANES_SUM && op <= LOOP_LANES_ALL;
 }
@@ -370,6 +384,7 @@ static void run_barrier(struct machine *m, const bool *active) {
 // What the blocks of the gang wrote is there for all of them.
 static void run_meet(struct machine *m, const bool *active) {
     run_barrier(m, active);
+    m->met = m->epoch;
     int64_t last = m->first + m->n_threads / m->per_block - 1;
     for (int i = 0; i < m->program->n_buffers; i++) {
         struct memory *mem = &m->memory[i];

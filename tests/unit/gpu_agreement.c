@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "eval/gpu_derived.h"
 #include "hone_inputs.h"
+#include "oracle/gpu_derived.h"
 
 // What float64 explains: rounding there is 2^-29 of the spread, times what piles up.
 static const double truth_slack = 1e-3, spread_slack = 1e-5, unit_slack = 2e-14;

@@ -338,6 +338,53 @@ Test(intrinsics, verify_knows_what_a_row_asks_for) {
     arena_reset(&a);
 }
 
+// One thread of each of `gang` blocks arrives at the barrier of block `at`, which thread 0 made.
+static struct loop_program *arrivals(struct arena *a, int gang, int64_t at, bool meets,
+                                     bool ends_together) {
+    struct loop_builder b, one;
+    struct loop_program *p = loop_program_new(a);
+    struct loop_size size = {1, NULL};
+    struct loop_buffer *full = loop_shared_of(p, "full", DTYPE_I64, &size, 1);
+    struct loop_kernel *k = loop_kernel_new(p, "one", loop_int(a, gang), &b);
+    const struct loop_expr *thread = loop_kernel_threads(p, k, 32), *zero = loop_int(a, 0);
+    k->gang = gang > 1 ? gang : 0;
+    k->is_cluster = gang > 1;
+    loop_open_if(&b, thread, loop_int(a, 1), &one);
+    loop_intrinsic(&one, INTRINSIC_MBARRIER_INIT,
+                   (struct loop_operand[]){{full, zero}, {NULL, loop_int(a, 2)}});
+    loop_close(&b, &one);
+    if (meets)
+        loop_meet(&b, NULL, NULL);
+    else
+        loop_barrier(&b);
+    loop_open_if(&b, thread, loop_int(a, 1), &one);
+    loop_intrinsic(&one, INTRINSIC_MBARRIER_ARRIVE_AT,
+                   (struct loop_operand[]){{full, zero}, {NULL, loop_int(a, at)}});
+    loop_close(&b, &one);
+    if (ends_together)
+        loop_meet(&b, NULL, NULL);
+    return p;
+}
+
+Test(intrinsics, blocks_touch_each_other_in_clusters_that_meet_before_and_after) {
+    struct arena a = {0};
+    struct error err = {0};
+    cr_assert_not(pass_verify(arrivals(&a, 1, 0, false, false), &err));
+    cr_expect(strstr(err.text, "where blocks are no cluster"), "%s", err.text);
+    cr_assert_not(pass_verify(arrivals(&a, 2, 1, true, false), &err));
+    cr_expect(strstr(err.text, "one: blocks touch each other's memory, and end apart"), "%s",
+              err.text);
+    void *data[4] = {NULL};
+    struct loop_program *p = arrivals(&a, 2, 1, true, true);
+    cr_assert(pass_verify(p, &err), "%s", err.text);
+    cr_expect(execute(p, data, &err), "%s", err.text);
+    cr_expect_not(execute(arrivals(&a, 2, 1, false, true), data, &err));
+    cr_expect(strstr(err.text, "before the blocks met after another made it"), "%s", err.text);
+    cr_expect_not(execute(arrivals(&a, 2, 2, true, true), data, &err));
+    cr_expect(strstr(err.text, "a block that its cluster does not have"), "%s", err.text);
+    arena_reset(&a);
+}
+
 // tf32: what is rounded and split is what the parts add up to.
 Test(intrinsics, tf32_is_rounded_to_nearest_and_split_in_two) {
     struct arena a = {0};

@@ -6,12 +6,12 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/rng.h"
-#include "eval/derived.h"
-#include "eval/describe_set.h"
-#include "eval/null_trial.h"
-#include "eval/oracle_compare.h"
-#include "eval/oracle_private.h"
 #include "lang/lang.h"
+#include "oracle/derived.h"
+#include "oracle/describe_set.h"
+#include "oracle/null_trial.h"
+#include "oracle/oracle_compare.h"
+#include "oracle/oracle_private.h"
 
 static const char gemm[] = "problem gemm\ndim M = 24, N = 20, K = 300\nin a : f32[M, K] ~ normal\n"
                            "in b : f32[K, N] ~ normal\nout c : f32[M, N]\nc = a @ b\n";
