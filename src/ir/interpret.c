@@ -537,10 +537,8 @@ static void store_matmul(struct interpreter *in, node_id id) {
 
 static void store_structural(struct interpreter *in, node_id id) {
     const struct node *n = node_at(in, id);
-    struct structural s = {.graph = &in->problem->graph,
-                           .node = n,
-                           .fault = in->fault,
-                           .lack = sums_lack(in)};
+    struct structural s = {
+        .graph = &in->problem->graph, .node = n, .fault = in->fault, .lack = sums_lack(in)};
     struct reading own[ARGS_MAX] = {{0}};
     struct number numbers[ARGS_MAX];
     for (int i = 0; i < n->n_args; i++)
