@@ -74,9 +74,9 @@ struct reading_partial reading_run(const struct reading_fold *f, struct reading 
 static inline void reading_vary(struct reading_partial *p, int lack) {
     p->variance = p->carried;
     if (p->carried > 0 || !reading_sums_exactly(p->size, p->low, lack))
-        p->variance += reading_chain_squares(p->terms, p->value, p->squares) *
-                           ldexp(READING_ROUND, 2 * lack) +
-                       (p->terms - 1) * READING_QUANTUM;
+        p->variance +=
+            reading_chain_squares(p->terms, p->value, p->squares) * ldexp(READING_ROUND, 2 * lack) +
+            (p->terms - 1) * READING_QUANTUM;
 }
 // Two results become one.
 struct reading_partial reading_join(const struct reading_fold *f, struct reading_partial p,
