@@ -143,6 +143,8 @@ int oracle_patches(const struct oracle *o, enum oracle_set set, int input,
     uint64_t count = (uint64_t)shape_count(&node->shape);
     if (!is_patched(set) || is_bound(&o->problem->inputs[input]))
         return 0;
+    if (set == SET_PATCHED_AGAIN && interpret_row_of(o->problem, input, 0) < 0)
+        return 0;
     struct inputs_job job = oracle_job(o, SET_DECLARED, input);
     struct rng r;
     rng_init(&r, o->seed ^ ((uint64_t)set * UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)input);

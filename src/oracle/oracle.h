@@ -26,7 +26,9 @@ struct arena;
 enum oracle_set {
     SET_DECLARED,
     SET_PATCHED,        // as declared, a few elements changed: shows results kept from earlier
-    SET_PATCHED_AGAIN,  // others changed: a sample of the data that meets both is large
+    // Others changed: a sample of the data that meets both is large. Only inputs of which an element
+    // touches one row, so that few rows are to be computed.
+    SET_PATCHED_AGAIN,
     SET_INTEGERS,
     SET_DIGITS,
     SET_WIDE,
