@@ -25,9 +25,9 @@ struct arena;
 
 enum oracle_set {
     SET_DECLARED,
-    SET_PATCHED,        // as declared, a few elements changed: shows results kept from earlier
-    // Others changed: a sample of the data that meets both is large. Only inputs of which an element
-    // touches one row, so that few rows are to be computed.
+    SET_PATCHED,  // as declared, a few elements changed: shows results kept from earlier
+    // Others changed: a sample of the data that meets both is large. Only inputs of which an
+    // element touches one row, so that few rows are to be computed.
     SET_PATCHED_AGAIN,
     SET_INTEGERS,
     SET_DIGITS,
