@@ -586,6 +586,18 @@ HONE_FN int hone_warp_all(int m) {
 HONE_FN void hone_atomic_add(float *to, float v) {
     *to += v;
 }
+HONE_FN void hone_shared_add(float *to, const float *v) {
+    *to += *v;
+}
+// Threads wait for those before them: a shuffle is a meeting of the warp.
+#define hone_warp_add(to, v, takes_part)                         \
+    do {                                                         \
+        for (int hone_i = 0; hone_i < HONE_DEV_WARP; hone_i++) { \
+            if (hone_i == HONE_DEV_LANE && (takes_part))         \
+                *(to) += *(v);                                   \
+            (void)hone_shuffle_xor_i32(0, 1);                    \
+        }                                                        \
+    } while (0)
 
 typedef float f32x2 __attribute__((vector_size(8)));
 typedef float f32x4 __attribute__((vector_size(16)));
@@ -866,6 +878,11 @@ static __attribute__((unused)) void hone_dev_quad(void *v, hone_dev_together how
 }
 #define hone_quad_max(v) hone_dev_quad(v, hone_dev_quad_max, __LINE__)
 #define hone_quad_sum(v) hone_dev_quad(v, hone_dev_quad_sum, __LINE__)
+HONE_FN void hone_take(int *to, void *counter, const int *more) {
+    hone_dev_aligned(counter, 4);
+    *to = *(int *)counter;
+    *(int *)counter = (int)((unsigned)*to + (unsigned)*more);
+}
 HONE_FN void hone_load_row(int *to, const void *from) {
     hone_dev_aligned(from, 16);
     memcpy(to, from, 16);

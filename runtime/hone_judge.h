@@ -54,7 +54,7 @@ JUDGE_FN void judge_leave(struct judge_part *parts, struct judge_part p) {
 #endif
 }
 
-// As eval/oracle.c counts errors: in units of the spread.
+// As oracle/oracle.c counts errors: in units of the spread.
 JUDGE_FN double judge_error(float value, double truth, double spread) {
     float rounded = (float)truth;
     if (isnan(spread))

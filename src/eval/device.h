@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "eval/null_trial.h"
-#include "eval/oracle_compare.h"
 #include "eval/runner_handle.h"
-#include "eval/spot_check.h"
+#include "oracle/null_trial.h"
+#include "oracle/oracle_compare.h"
+#include "oracle/spot_check.h"
 
 struct eval_result;
 struct judge;

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "base/process.h"
-#include "eval/gpu_bench.h"
 #include "eval/gpu_layout.h"
 #include "eval/runner_handle.h"
 #include "gpu/mapping.h"
+#include "oracle/gpu_bench.h"
 
 struct metrics;
 struct profile;

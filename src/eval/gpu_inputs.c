@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "eval/device_gpu.h"
-#include "eval/gpu_derived.h"
-#include "eval/oracle_plan.h"
 #include "hone_inputs.h"
+#include "oracle/gpu_derived.h"
+#include "oracle/oracle_plan.h"
 
 static int64_t input_count(const struct judge *j, int i) {
     return shape_count(&j->problem->graph.nodes[j->problem->inputs[i].node].shape);
@@ -22,7 +22,7 @@ static bool draw_input(struct judge *j, enum oracle_set set, int i, cuda_pointer
         gpu_fail(j, &err);
         return false;
     }
-    int n = set == SET_PATCHED ? oracle_patches(&j->oracle, 0, i, patches) : 0;
+    int n = oracle_patches(&j->oracle, set, i, patches);
     for (int k = 0; k < n; k++)
         if (!gpu_put_element(j, i, to, &patches[k], false))
             return false;

@@ -15,10 +15,10 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "eval/device_gpu.h"
-#include "eval/gpu_derived.h"
-#include "eval/oracle_plan.h"
 #include "ir/interpret.h"
 #include "ir/work.h"
+#include "oracle/gpu_derived.h"
+#include "oracle/oracle_plan.h"
 
 enum { ALIGNMENT = 256, ROWS = 4 };
 

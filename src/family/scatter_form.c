@@ -70,9 +70,28 @@ static bool is_by_rows(const struct graph *g, const struct node *n) {
     return true;
 }
 
+static bool find_lists(struct form *form, struct objection *why) {
+    const struct region *r = form->region;
+    const struct node *n = &r->graph->nodes[form->anchor];
+    const struct shape *entries = &r->graph->nodes[n->arg[3]].shape;
+    struct scatter_form *f = arena_new(r->arena, struct scatter_form);
+    *f = (struct scatter_form){.region = r, .anchor = form->anchor, .is_lists = true};
+    f->axis = n->shape.rank - 1;
+    f->n_rows = n->shape.size[f->axis];
+    f->n_sources = r->graph->nodes[n->arg[0]].shape.size[0];
+    f->n_lists = r->graph->nodes[n->arg[2]].shape.size[0] - 1;
+    f->n_entries = entries->size[entries->rank - 1];
+    f->n_results = shape_count(&n->shape);
+    form->scatter = f;
+    form->lanes = 1;
+    return in_place_check(r, form->anchor, why);
+}
+
 bool scatter_find(struct form *form, struct objection *why) {
     const struct region *r = form->region;
     const struct node *n = &r->graph->nodes[form->anchor];
+    if (n->op == OP_RAGGED_SCATTER)
+        return find_lists(form, why);
     if (n->op != OP_SCATTER_ADD || !is_by_rows(r->graph, n))
         return objection(why, NULL,
                          "scatter takes sums whose indices are the same for all of a row, and "

@@ -1,5 +1,6 @@
-// The form of a region around one scattered sum whose indices are the same for all elements of a
-// row (index_add): values by element before it and after it.
+// The form of a region around one scattered sum, with values by element before it and after it: one
+// whose indices are the same for all elements of a row (index_add), or one over posting lists
+// (ragged_scatter).
 #pragma once
 
 #include "family/emitter.h"
@@ -7,10 +8,12 @@
 struct scatter_form {
     const struct region *region;
     node_id anchor;
-    int axis;           // along which is scattered
-    int64_t n_rows;     // of the result along it
-    int64_t n_sources;  // of what is scattered
-    int64_t n_results;  // elements
+    bool is_lists;               // posting lists
+    int axis;                    // along which is scattered
+    int64_t n_rows;              // of the result along it
+    int64_t n_sources;           // of what is scattered; lists: postings
+    int64_t n_lists, n_entries;  // lists; that a query names
+    int64_t n_results;           // elements
 };
 
 bool scatter_find(struct form *form, struct objection *why);

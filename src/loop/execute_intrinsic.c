@@ -329,6 +329,28 @@ static void pack(struct machine *m, const struct loop_stmt *s, enum dtype t) {
     put_word(m, &s->operand[0], 0, w);
 }
 
+static double number_of(struct machine *m, const struct loop_operand *o) {
+    return machine_read(m, o->buffer, machine_index(m, o->index), 0).real;
+}
+
+static void add(struct machine *m, const struct loop_stmt *s) {
+    machine_add(m, s->operand[0].buffer, place(m, s, 0), number_of(m, &s->operand[1]));
+}
+
+static void add_in_order(struct machine *m, const struct loop_stmt *s, int first) {
+    const struct loop_buffer *b = s->operand[0].buffer;
+    for (int lane = 0; lane < WARP && !m->failed; lane++) {
+        machine_turn(m, first + lane);
+        if (machine_index(m, s->operand[2].index) == 0)
+            continue;
+        int64_t at = place(m, s, 0);
+        double sum = machine_read(m, b, at, 0).real + number_of(m, &s->operand[1]);
+        m->syncs[first / WARP]++;  // what the threads before it did is done
+        machine_write(m, b, at, 0, (union cell){.real = (double)(float)sum});
+        m->syncs[first / WARP]++;
+    }
+}
+
 // ---- by scope
 
 static void by_warp(struct machine *m, const struct loop_stmt *s, int first) {
@@ -339,6 +361,9 @@ static void by_warp(struct machine *m, const struct loop_stmt *s, int first) {
         return;
     case INTRINSIC_WARP_SYNC:
         m->syncs[first / WARP]++;
+        return;
+    case INTRINSIC_ADD_IN_ORDER:
+        add_in_order(m, s, first);
         return;
     case INTRINSIC_QUAD_MAX:
     case INTRINSIC_QUAD_SUM:
@@ -378,6 +403,11 @@ static void by_thread(struct machine *m, const struct loop_stmt *s) {
     case INTRINSIC_WORDS4:
         load_words(m, s, s->intrinsic == INTRINSIC_WORD ? 1 : 4);
         return;
+    case INTRINSIC_TAKE:
+        put_word(m, &s->operand[0], 0,
+                 (uint32_t)machine_take(m, s->operand[1].buffer, place(m, s, 1),
+                                        (int32_t)word(m, &s->operand[2], 0)));
+        return;
     case INTRINSIC_WIDEN_I4_F16:
         widen(m, s, DTYPE_I4, DTYPE_F16);
         return;
@@ -408,6 +438,9 @@ static void by_thread(struct machine *m, const struct loop_stmt *s) {
         return;
     case INTRINSIC_JOIN_TF32:
         join_tf32(m, s);
+        return;
+    case INTRINSIC_ADD:
+        add(m, s);
         return;
     case INTRINSIC_POWER:
         power(m, s);

@@ -1,9 +1,9 @@
 // The texts of an exported directory, each made from what op_export.c has gathered.
 #pragma once
 
-#include "eval/oracle.h"
 #include "ir/problem.h"
 #include "model/target.h"
+#include "oracle/oracle.h"
 #include "record/plan.h"
 #include "report/report.h"
 

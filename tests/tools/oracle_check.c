@@ -15,9 +15,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "build/compile_cuda.h"
-#include "eval/derived.h"
-#include "eval/oracle_plan.h"
 #include "lang/lang.h"
+#include "oracle/derived.h"
+#include "oracle/oracle_plan.h"
 
 struct visit {
     struct arena arena;

@@ -1,9 +1,9 @@
-// Inputs and expected outputs of a GPU (eval/gpu_oracle.h) compared with those of the host
-// (eval/oracle.h): inputs bit for bit, outputs as far as float64 rounds alike on both.
+// Inputs and expected outputs of a GPU (oracle/gpu_oracle.h) compared with those of the host
+// (oracle/oracle.h): inputs bit for bit, outputs as far as float64 rounds alike on both.
 #pragma once
 
-#include "eval/gpu_oracle.h"
-#include "eval/oracle.h"
+#include "oracle/gpu_oracle.h"
+#include "oracle/oracle.h"
 
 struct gpu_agreement {
     int64_t n_inputs, n_inputs_differ;  // elements; bit for bit

@@ -11,8 +11,8 @@
 #include "build/compile_cuda.h"
 #include "build/scan.h"
 #include "eval/gpu_layout.h"
-#include "eval/oracle_compare.h"
 #include "gpu/nvrtc.h"
+#include "oracle/oracle_compare.h"
 #include "real_nvrtc.h"
 #include "record/profile.h"
 

@@ -8,11 +8,11 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "eval/derived.h"
-#include "eval/null_trial.h"
-#include "eval/oracle_plan.h"
 #include "gpu_agreement.h"
 #include "ir/inputs.h"
+#include "oracle/derived.h"
+#include "oracle/null_trial.h"
+#include "oracle/oracle_plan.h"
 #include "parsed.h"
 
 static void open_fake(struct gpu_bench *b, struct gpu_oracle *g) {

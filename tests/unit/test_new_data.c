@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "eval/new_data.h"
-#include "eval/spot_check.h"
+#include "oracle/new_data.h"
+#include "oracle/spot_check.h"
 #include "parsed.h"
 
 enum { COUNT = 70001 };  // more than a piece, and no whole number of pieces

@@ -1,13 +1,13 @@
-// What is right in types other than f32: eval/oracle_typed.h, oracle_choice.h.
+// What is right in types other than f32: oracle/oracle_typed.h, oracle_choice.h.
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "eval/null_trial.h"
-#include "eval/oracle_compare.h"
 #include "ir/interpret.h"
+#include "oracle/null_trial.h"
+#include "oracle/oracle_compare.h"
 #include "parsed.h"
 
 enum { POISON = 0x7fd12345 };
