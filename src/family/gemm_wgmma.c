@@ -26,6 +26,7 @@ static const int group_grid[] = {1, 4, 8, 16, -1};
 
 static const int split_grid[] = {1, 2, 4, 8, -1};
 static const int apart_grid[] = {0, 1, -1};
+static const int cluster_grid[] = {1, 2, -1};
 
 static const struct knob knobs[] = {
     {.name = "tile",
@@ -49,6 +50,10 @@ static const struct knob knobs[] = {
      .summary = "1: each warpgroup that multiplies has tiles of its own",
      .n_parts = 1,
      .grid = {apart_grid}},
+    {.name = "cluster",
+     .summary = "blocks with tiles side by side, which read the wider operand once for both",
+     .n_parts = 1,
+     .grid = {cluster_grid}},
     {0},
 };
 
@@ -202,6 +207,7 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
     z.lhs.width = stage_number(s, "tile", 0);
     z.rhs.width = stage_number(s, "tile", 1);
     z.apart = stage_number(s, "apart", 0);
+    z.cluster = stage_number(s, "cluster", 0);
     z.own = z.lhs.width / (z.apart ? 1 : z.consumers);
     // Results of split operands may be stored a second time, which those that go on would undo.
     bool by_boxes = !z.parts && z.split == 1 && wgmma_set_boxes(&z, f->region, g);
@@ -242,9 +248,18 @@ int64_t wgmma_sums(const struct wgmma_sizes *z) {
     return 2 * wgmma_pairs(z) * (1 + (z->parts > 1) + (z->chunk > 0));
 }
 
+const struct wgmma_side *wgmma_shared(const struct wgmma_sizes *z) {
+    return z->lhs.width > z->rhs.width ? &z->lhs : &z->rhs;
+}
+
+int64_t wgmma_reach(const struct wgmma_sizes *z, const struct wgmma_side *s) {
+    return (int64_t)s->width * (z->cluster > 1 && s != wgmma_shared(z) ? z->cluster : 1);
+}
+
 int64_t wgmma_tiles(const struct wgmma_sizes *z) {
-    return z->batch * ((z->m + z->lhs.width - 1) / z->lhs.width) *
-           ((z->n + z->rhs.width - 1) / z->rhs.width);
+    int64_t high = wgmma_reach(z, &z->lhs), wide = wgmma_reach(z, &z->rhs);
+    return z->batch * ((z->m + high - 1) / high) * ((z->n + wide - 1) / wide) *
+           (z->cluster > 1 ? z->cluster : 1);
 }
 
 int64_t wgmma_slices_each(const struct wgmma_sizes *z) {
@@ -316,10 +331,27 @@ static bool legal_apart(const struct wgmma_sizes *z, const struct target *t,
     return true;
 }
 
+// Each block brings its part of the operand that is shared, and all of the other.
+static bool legal_cluster(const struct wgmma_sizes *z, struct objection *why) {
+    if (z->cluster == 1)
+        return true;
+    const struct wgmma_side *s = wgmma_shared(z);
+    if (z->split > 1)
+        return objection(why, "cluster",
+                         "blocks that have terms of one tile share no operand: the nearest is 1");
+    if (s->width / z->cluster < 64)
+        return objection(why, "cluster",
+                         "a part of %d rows or columns of an operand for each of %d blocks is no "
+                         "box: the nearest is 1",
+                         s->width / z->cluster, z->cluster);
+    return true;
+}
+
 static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
     struct wgmma_sizes z = wgmma_read_sizes(f, s);
-    if (!legal_apart(&z, t, why) || !wgmma_legal_rows(&z, why) || !legal_split(&z, why) ||
+    if (!legal_cluster(&z, why) || !legal_apart(&z, t, why) || !wgmma_legal_rows(&z, why) ||
+        !legal_split(&z, why) ||
         !gpu_legal_shared(t, "stages", wgmma_shared_bytes(&z), "fewer stages", why))
         return false;
     int64_t bytes = 2 * z.parts * (split_elements(&z, &z.lhs) + split_elements(&z, &z.rhs));
@@ -433,6 +465,7 @@ static bool set_shape(const struct form *f, const struct target *t, struct kerne
     stage_set(s, "warpgroups", 0, r->warpgroups);
     stage_set(s, "split", 0, split);
     stage_set(s, "apart", 0, r->apart);
+    stage_set(s, "cluster", 0, 1);
     for (int stages = 8; stages >= 2; stages--) {
         stage_set(s, "stages", 0, stages);
         if (is_legal(f, t, s, &why))

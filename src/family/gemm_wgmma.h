@@ -32,7 +32,8 @@ struct wgmma_sizes {
     int64_t m, n, k, batch;
     int element_bytes, depth;  // of an operand's element; elements of a slice along K
     int stages, group;
-    int split;  // blocks, of a cluster, that have the slices of a tile
+    int split;    // blocks, of a cluster, that have the slices of a tile
+    int cluster;  // blocks that have tiles side by side, and read the operand that they share once
     int consumers,
         threads;           // warpgroups that multiply; threads of a block, with the one that copies
     bool apart;            // consumers have tiles of their own
@@ -58,7 +59,12 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
 int64_t wgmma_pairs(const struct wgmma_sizes *z);
 // Floats that a thread keeps: sums, and those that are put aside.
 int64_t wgmma_sums(const struct wgmma_sizes *z);
+// Of all blocks, with those of a cluster that lie outside.
 int64_t wgmma_tiles(const struct wgmma_sizes *z);
+// The operand that blocks of a cluster share: the wider one. Rows or columns of results of a
+// cluster's tiles together.
+const struct wgmma_side *wgmma_shared(const struct wgmma_sizes *z);
+int64_t wgmma_reach(const struct wgmma_sizes *z, const struct wgmma_side *s);
 // Slices that a block has of a tile; the last of several may have fewer.
 int64_t wgmma_slices_each(const struct wgmma_sizes *z);
 

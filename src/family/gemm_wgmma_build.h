@@ -43,9 +43,10 @@ struct wgmma_build {
     bool more;          // some have more than one tile
     struct scope *top;  // nothing fixed
     const struct loop_expr *block, *thread;
-    const struct wgmma_walk *walk;                   // NULL: over the tiles of all matrices
-    struct scope batch;                              // batch fixed
-    const struct loop_expr *matrix;                  // number of the tile's in the batch
+    const struct loop_expr *rank;    // of the block in a cluster that shares an operand; NULL: none
+    const struct wgmma_walk *walk;   // NULL: over the tiles of all matrices
+    struct scope batch;              // batch fixed
+    const struct loop_expr *matrix;  // number of the tile's in the batch
     const struct loop_expr *rows_end;                // of results
     const struct loop_expr *first_k, *cut;           // rows of the operands that are cut: the first
                                                      // (where they are K; else NULL), and the end

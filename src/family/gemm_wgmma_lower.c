@@ -24,12 +24,22 @@
 
 // ---- which tile
 
+// The first row or column of tile `tile` along a side: blocks of a cluster have it side by side
+// along the one that they do not share.
+static const struct loop_expr *first_of(const struct wgmma_build *x, const struct wgmma_tile *t,
+                                        const struct loop_expr *tile) {
+    const struct loop_expr *first = times(x, tile, wgmma_reach(&x->z, t->s));
+    if (!x->rank || t->s == wgmma_shared(&x->z))
+        return first;
+    return add(x, first, times(x, x->rank, t->s->width));
+}
+
 // `group` rows of tiles are walked column by column, so that blocks that run at the same time read
 // the same operands.
 void wgmma_place_tile(struct wgmma_build *x, struct loop_builder *b, const struct loop_expr *tile,
                       const struct loop_expr *down) {
-    int64_t all = (x->z.m + x->z.lhs.width - 1) / x->z.lhs.width;
-    int64_t right = (x->z.n + x->z.rhs.width - 1) / x->z.rhs.width;
+    int64_t high = wgmma_reach(&x->z, &x->z.lhs), wide = wgmma_reach(&x->z, &x->z.rhs);
+    int64_t all = (x->z.m + high - 1) / high, right = (x->z.n + wide - 1) / wide;
     int64_t group = x->z.group < all ? x->z.group : all;
     bool is_known = down->op == LOOP_CONST;
     const struct loop_expr *first =
@@ -45,8 +55,8 @@ void wgmma_place_tile(struct wgmma_build *x, struct loop_builder *b, const struc
         rows = loop_let(b, "rows", rows);
     const struct loop_expr *row = add(x, first, loop_binary(x->a, LOOP_MOD, inside, rows));
     const struct loop_expr *column = loop_binary(x->a, LOOP_DIV, inside, rows);
-    x->lhs.first = loop_let(b, "row0", times(x, row, x->z.lhs.width));
-    x->rhs.first = loop_let(b, "column0", times(x, column, x->z.rhs.width));
+    x->lhs.first = loop_let(b, "row0", first_of(x, &x->lhs, row));
+    x->rhs.first = loop_let(b, "column0", first_of(x, &x->rhs, column));
 }
 
 // Which slices of the tile are the block's, where several have a part of them each.
@@ -68,13 +78,15 @@ static void find_slices(struct wgmma_build *x, struct loop_builder *b) {
 // Over the tiles of all matrices of a batch.
 static void open_matrices(struct wgmma_build *x, struct loop_builder *b,
                           struct loop_builder *inner) {
-    int64_t each = wgmma_tiles(&x->z) / x->z.batch;
-    const struct loop_expr *first = quotient(x, x->block, x->z.split);
-    struct loop_for f = {"tile", first, num(x, wgmma_tiles(&x->z)), x->blocks, false};
+    int64_t all = wgmma_tiles(&x->z) / x->z.cluster, each = all / x->z.batch;
+    int64_t step = x->blocks / x->z.cluster;
+    const struct loop_expr *first =
+        quotient(x, x->block, x->z.split > 1 ? x->z.split : x->z.cluster);
+    struct loop_for f = {"tile", first, num(x, all), step, false};
     // Consumers take the block's tiles in turns; the one that copies brings all of them.
     if (x->turn) {
-        f.begin = add(x, first, times(x, x->turn, x->blocks));
-        f.step = x->z.consumers * x->blocks;
+        f.begin = add(x, first, times(x, x->turn, step));
+        f.step = x->z.consumers * step;
     }
     // One tile each: a loop that runs once.
     if (!x->more)
@@ -82,14 +94,14 @@ static void open_matrices(struct wgmma_build *x, struct loop_builder *b,
     const struct loop_expr *tile = loop_open_for(b, &f, inner);
     x->count = num(x, 0);
     if (x->more)
-        x->count = loop_let(inner, "before", times(x, quotient(x, tile, x->blocks), x->z.slices));
+        x->count = loop_let(inner, "before", times(x, quotient(x, tile, step), x->z.slices));
     find_slices(x, inner);
     x->batch = scope_inside(x->top, inner);
     x->matrix = quotient(x, tile, each);
     scope_split(&x->batch, x->matrix, 0, x->form->group_m);
     x->rows_end = x->l->space.extent[x->lhs.group];
-    int64_t down = (x->z.m + x->z.lhs.width - 1) / x->z.lhs.width;
-    wgmma_place_tile(x, inner, rest(x, tile, each), num(x, down));
+    int64_t high = wgmma_reach(&x->z, &x->z.lhs);
+    wgmma_place_tile(x, inner, rest(x, tile, each), num(x, (x->z.m + high - 1) / high));
 }
 
 // A walk over the block's tiles; inside, the batch and the tile's place are fixed. Returns where
@@ -175,12 +187,20 @@ struct wgmma_copy {
     const struct loop_expr *slot, *k, *matrix;
 };
 
+// Does each block of a cluster bring a part of this operand for all of them?
+static bool is_part(const struct wgmma_build *x, const struct wgmma_tile *t) {
+    return x->rank && t->s == wgmma_shared(&x->z);
+}
+
 static void copy_box(const struct wgmma_build *x, struct loop_builder *b,
                      const struct wgmma_copy *c, const struct loop_expr *box) {
     const struct wgmma_tile *t = c->t;
-    const struct loop_expr *to =
-        add(x, slot_begin(x, t, c->slot), times(x, box, (int64_t)64 * x->z.depth));
-    const struct loop_expr *stay = add(x, t->first, times(x, box, 64));
+    const struct loop_expr *from = times(x, box, 64);
+    bool is_shared = is_part(x, t);
+    if (is_shared)
+        from = add(x, from, times(x, x->rank, t->s->width / x->z.cluster));
+    const struct loop_expr *to = add(x, slot_begin(x, t, c->slot), times(x, from, x->z.depth));
+    const struct loop_expr *stay = add(x, t->first, from);
     struct loop_operand o[] = {{c->is_low ? t->low_tile : t->tile, to},
                                {c->is_low ? t->low_map : t->map, NULL},
                                {x->full, c->slot},
@@ -190,16 +210,21 @@ static void copy_box(const struct wgmma_build *x, struct loop_builder *b,
                                {NULL, NULL}};
     if (t->s->is_cut)
         wgmma_cut_rows(x, x->cut, o + 3);
+    // All blocks of the cluster get it.
+    if (is_shared)
+        o[t->s->is_batch ? 6 : 5].index = num(x, (1 << x->z.cluster) - 1);
     loop_intrinsic(b,
-                   t->s->is_cut     ? INTRINSIC_BULK_COPY4
-                   : t->s->is_batch ? INTRINSIC_BULK_COPY3
-                                    : INTRINSIC_BULK_COPY2,
+                   is_shared && t->s->is_batch ? INTRINSIC_BULK_SHARE3
+                   : is_shared                 ? INTRINSIC_BULK_SHARE2
+                   : t->s->is_cut              ? INTRINSIC_BULK_COPY4
+                   : t->s->is_batch            ? INTRINSIC_BULK_COPY3
+                                               : INTRINSIC_BULK_COPY2,
                    o);
 }
 
 static void copy_side(const struct wgmma_build *x, struct loop_builder *b, struct wgmma_copy c) {
     struct loop_builder inner;
-    int boxes = c.t->s->along_k ? 1 : c.t->s->width / 64;
+    int boxes = c.t->s->along_k ? 1 : c.t->s->width / 64 / (is_part(x, c.t) ? x->z.cluster : 1);
     for (int low = 0; low < x->z.parts || low == 0; low++) {
         c.is_low = low;
         copy_box(x, &inner, &c, open_unrolled(x, b, "box", boxes, &inner));
@@ -300,13 +325,15 @@ static void wait_products(const struct wgmma_build *x, struct loop_builder *b, i
     loop_intrinsic(b, INTRINSIC_WGMMA_WAIT, (struct loop_operand[]){{NULL, num(x, groups)}});
 }
 
-// One thread says it for its warpgroup.
+// One thread says it for its warpgroup, to every block of a cluster one.
 static void release(const struct wgmma_build *x, struct loop_builder *b,
                     const struct loop_expr *count) {
     struct loop_builder one;
-    loop_open_if(b, rest(x, x->thread, WGMMA_GROUP), num(x, 1), &one);
-    loop_intrinsic(&one, INTRINSIC_MBARRIER_ARRIVE,
-                   (struct loop_operand[]){{x->empty, slot_of(x, count)}});
+    const struct loop_expr *thread = rest(x, x->thread, WGMMA_GROUP);
+    loop_open_if(b, thread, num(x, x->z.cluster), &one);
+    struct loop_operand o[] = {{x->empty, slot_of(x, count)},
+                               {NULL, rest(x, x->thread, x->z.cluster)}};
+    loop_intrinsic(&one, x->rank ? INTRINSIC_MBARRIER_ARRIVE_AT : INTRINSIC_MBARRIER_ARRIVE, o);
     loop_close(b, &one);
 }
 
@@ -483,7 +510,8 @@ static struct loop_buffer *make_map(struct wgmma_build *x, const struct wgmma_si
     map.strides[1] = s->pitch;
     map.strides[2] = rows * s->pitch;
     map.box[0] = x->z.depth;
-    map.box[1] = s->along_k ? s->width : x->z.depth;
+    bool is_part = x->z.cluster > 1 && s == wgmma_shared(&x->z);
+    map.box[1] = s->along_k ? s->width / (is_part ? x->z.cluster : 1) : x->z.depth;
     map.box[2] = 1;
     if (s->is_cut)
         wgmma_cut_map(&map);
@@ -563,15 +591,19 @@ static void make_barriers(const struct wgmma_build *x, struct loop_builder *b) {
     const struct loop_expr *i = open_unrolled(x, &one, "i", x->z.stages, &inner);
     loop_intrinsic(&inner, INTRINSIC_MBARRIER_INIT,
                    (struct loop_operand[]){{x->full, i}, {NULL, num(x, 1)}});
-    loop_intrinsic(
-        &inner, INTRINSIC_MBARRIER_INIT,
-        (struct loop_operand[]){{x->empty, i}, {NULL, num(x, x->z.apart ? 1 : x->z.consumers)}});
+    int64_t readers = (x->z.apart ? 1 : x->z.consumers) * x->z.cluster;
+    loop_intrinsic(&inner, INTRINSIC_MBARRIER_INIT,
+                   (struct loop_operand[]){{x->empty, i}, {NULL, num(x, readers)}});
     loop_close(&one, &inner);
     for (int turn = 0; turn < 2 && x->z.apart; turn++)
         loop_intrinsic(&one, INTRINSIC_MBARRIER_INIT,
                        (struct loop_operand[]){{x->turns, num(x, turn)}, {NULL, num(x, 1)}});
     loop_close(b, &one);
-    loop_barrier(b);
+    // Others arrive here, or copy, only when all are made.
+    if (x->rank)
+        loop_meet(b, NULL, NULL);
+    else
+        loop_barrier(b);
 }
 
 // Three warpgroups have 168 registers for each thread: the one that copies leaves most of them to
@@ -601,12 +633,15 @@ void wgmma_build_kernel(struct wgmma_build *x, const char *suffix) {
     struct gpu_kernel k = gpu_open_kernel(x->l, arena_printf(x->a, "%s_%s", x->name, suffix),
                                           num(x, x->blocks * x->z.split), x->z.threads, &b);
     k.kernel->min_blocks = 1;
-    k.kernel->gang = x->z.split > 1 ? x->z.split : 0;
-    k.kernel->is_cluster = x->z.split > 1;
+    int gang = x->z.split > 1 ? x->z.split : x->z.cluster;
+    k.kernel->gang = gang > 1 ? gang : 0;
+    k.kernel->is_cluster = gang > 1;
     struct scope top = {.lowering = x->l, .lane_group = -1, .lanes = 1, .builder = &b};
     x->top = &top;
     x->block = k.block;
     x->thread = k.thread;
+    if (x->z.cluster > 1)
+        x->rank = loop_let(&b, "rank", rest(x, x->block, x->z.cluster));
     make_buffers(x);
     make_barriers(x, &b);
     // One thread of the warpgroup copies; all of it gives up registers.
@@ -629,6 +664,9 @@ void wgmma_build_kernel(struct wgmma_build *x, const char *suffix) {
     }
     if (x->z.split > 1)
         combine(x, &b);
+    // Nobody ends while others copy to it or arrive at its barriers.
+    if (x->rank)
+        loop_meet(&b, NULL, NULL);
 }
 
 void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage) {
@@ -637,7 +675,7 @@ void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_s
     x.z = wgmma_read_sizes(f, stage);
     x.name = stage->values[0];
     x.more = l->sms < wgmma_tiles(&x.z) && x.z.split == 1;
-    x.blocks = x.more ? l->sms : wgmma_tiles(&x.z);
+    x.blocks = x.more ? l->sms / x.z.cluster * x.z.cluster : wgmma_tiles(&x.z);
     x.lhs = (struct wgmma_tile){.s = &x.z.lhs, .group = x.form->group_m};
     x.rhs = (struct wgmma_tile){.s = &x.z.rhs, .group = x.form->group_n};
     if (x.z.parts) {

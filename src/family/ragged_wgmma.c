@@ -82,7 +82,8 @@ struct gemm_form ragged_as_gemm(const struct form *f) {
 struct wgmma_sizes ragged_wgmma_sizes(const struct form *f, const struct kernel_stage *s) {
     const struct ragged_form *r = f->ragged;
     struct gemm_form g = ragged_as_gemm(f);
-    struct wgmma_sizes z = {.m = g.m, .n = g.n, .k = g.k, .batch = g.batch, .split = 1};
+    struct wgmma_sizes z = {
+        .m = g.m, .n = g.n, .k = g.k, .batch = g.batch, .split = 1, .cluster = 1};
     z.storage = node_of(f, r->x)->dtype;
     z.element_bytes = 2;
     z.depth = WGMMA_ROW_BYTES / z.element_bytes;

@@ -98,9 +98,13 @@ int64_t async_events(const struct machine *m) {
 
 // ---- barriers
 
+static int block_of(const struct machine *m) {
+    return m->thread / m->per_block;
+}
+
 // Which one: every block of a gang has its own.
 static int64_t barrier_index(struct machine *m, const struct loop_operand *o) {
-    return machine_index(m, o->index) + m->thread / m->per_block * o->buffer->count;
+    return machine_index(m, o->index) + block_of(m) * o->buffer->count;
 }
 
 static struct mbarrier *barrier_of(struct machine *m, const struct loop_operand *o) {
@@ -114,6 +118,22 @@ static struct mbarrier *barrier_of(struct machine *m, const struct loop_operand 
         return b;
     }
     return NULL;
+}
+
+// That of block `block` of the gang at the same place; what another made is known after a meeting.
+static struct mbarrier *barrier_at(struct machine *m, const struct loop_operand *o, int64_t block) {
+    if (block >= m->n_threads / m->per_block) {
+        fail(m, "touches a block that its cluster does not have");
+        return NULL;
+    }
+    int64_t index = barrier_index(m, o) + (block - block_of(m)) * o->buffer->count;
+    struct mbarrier *b = NULL;
+    for (int i = 0; i < m->async->n_barriers; i++)
+        if (m->async->barriers[i].buffer == o->buffer && m->async->barriers[i].index == index)
+            b = &m->async->barriers[i];
+    if (b && b->epoch >= m->met && block != block_of(m))
+        machine_fail(m, o->buffer, index, "is used before the blocks met after another made it");
+    return b;
 }
 
 static void init(struct machine *m, const struct loop_stmt *s) {
@@ -135,7 +155,9 @@ static void end_phase(struct mbarrier *b) {
 }
 
 static void arrive(struct machine *m, const struct loop_stmt *s) {
-    struct mbarrier *b = barrier_of(m, &s->operand[0]);
+    struct mbarrier *b = s->intrinsic == INTRINSIC_MBARRIER_ARRIVE_AT
+                             ? barrier_at(m, &s->operand[0], machine_index(m, s->operand[1].index))
+                             : barrier_of(m, &s->operand[0]);
     if (!b || b->pending == 0) {
         fail(m, b ? "arrives at a barrier that waits for nobody"
                   : "arrives at a barrier that was not made");
@@ -183,20 +205,14 @@ static int64_t swizzled(const struct loop_buffer *b, int64_t i) {
 
 // Where the shared memory of the thread's block begins, among that of its gang.
 static int64_t base_of(const struct machine *m, const struct loop_buffer *b) {
-    return m->memory[b->id].per_block * (m->thread / m->per_block);
+    return m->memory[b->id].per_block * block_of(m);
 }
 
-static void bulk_start(struct machine *m, const struct loop_stmt *s) {
+// The copy `c` of a block begins: from now on it may land at any time.
+static void bulk_start_at(struct machine *m, struct bulk c) {
     struct async *y = m->async;
-    struct bulk c = {.to = s->operand[0].buffer, .map = s->operand[1].buffer->map};
     c.base = base_of(m, c.to);
     c.self = m->self;
-    c.to_index = machine_index(m, s->operand[0].index);
-    c.barrier = barrier_of(m, &s->operand[2]);
-    for (int i = 0; i < c.map->rank; i++) {
-        assert(s->operand[3 + i].index);
-        c.coordinate[i] = machine_index(m, s->operand[3 + i].index);
-    }
     if (!c.barrier || y->n_bulk == BULK_MAX) {
         fail(m, "copies towards a barrier that was not made, or too much");
         return;
@@ -216,6 +232,32 @@ static void bulk_start(struct machine *m, const struct loop_stmt *s) {
     }
     m->had_flights = true;
     y->bulk[y->n_bulk++] = c;
+}
+
+static void bulk_start(struct machine *m, const struct loop_stmt *s) {
+    struct bulk c = {.to = s->operand[0].buffer, .map = s->operand[1].buffer->map};
+    const struct loop_operand *barrier = &s->operand[2];
+    int me = m->thread;
+    c.to_index = machine_index(m, s->operand[0].index);
+    for (int i = 0; i < c.map->rank; i++) {
+        assert(s->operand[3 + i].index);
+        c.coordinate[i] = machine_index(m, s->operand[3 + i].index);
+    }
+    if (s->intrinsic != INTRINSIC_BULK_SHARE2 && s->intrinsic != INTRINSIC_BULK_SHARE3) {
+        c.barrier = barrier_of(m, barrier);
+        bulk_start_at(m, c);
+        return;
+    }
+    int64_t mask = machine_index(m, s->operand[3 + c.map->rank].index);
+    for (int block = 0; mask >> block && !m->failed; block++) {
+        if (!(mask >> block & 1))
+            continue;
+        c.barrier = barrier_at(m, barrier, block);
+        machine_turn(m, block * m->per_block);
+        if (!m->failed)
+            bulk_start_at(m, c);
+        machine_turn(m, me);
+    }
 }
 
 // Where element `i` of a box lies in its buffer; false: outside.
@@ -358,7 +400,7 @@ bool async_is_read(const struct machine *m, const struct loop_buffer *b, int64_t
     for (int g = 0; m->async && g < GROUPS_MAX; g++)
         for (int i = 0; i < m->async->groups[g].n; i++) {
             const struct product *p = &m->async->groups[g].products[i];
-            if (p->block != m->thread / m->per_block)
+            if (p->block != block_of(m))
                 continue;
             if ((is_near(&p->a, b, at) && reads(&p->a, b, at)) ||
                 (is_near(&p->b, b, at) && reads(&p->b, b, at)))
@@ -459,7 +501,7 @@ static struct matrix matrix_of(struct machine *m, const struct loop_stmt *s, int
 static void start_product(struct machine *m, const struct loop_stmt *s, int first) {
     struct warpgroup *g = &m->async->groups[first / GROUP];
     struct product p = {.sums = s->operand[0].buffer, .group = g->group};
-    p.block = m->thread / m->per_block;
+    p.block = block_of(m);
     int columns = 4 * intrinsic_infos[s->intrinsic].operand[0].count;
     p.first = machine_index(m, s->operand[0].index);
     if (s->intrinsic >= INTRINSIC_WGMMA_WORDS_F16_64) {
@@ -530,6 +572,7 @@ static void by_thread(struct machine *m, const struct loop_stmt *s) {
         return;
     case INTRINSIC_MBARRIER_EXPECT:
     case INTRINSIC_MBARRIER_ARRIVE:
+    case INTRINSIC_MBARRIER_ARRIVE_AT:
         arrive(m, s);
         return;
     default:
@@ -582,6 +625,8 @@ void async_intrinsic(struct machine *m, const struct loop_stmt *s, const bool *a
             by_thread(m, s);
     }
     // Whoever has waited for this goes on before anything else happens here.
-    if (s->intrinsic == INTRINSIC_MBARRIER_ARRIVE && m->roles)
+    bool is_arrival =
+        s->intrinsic == INTRINSIC_MBARRIER_ARRIVE || s->intrinsic == INTRINSIC_MBARRIER_ARRIVE_AT;
+    if (is_arrival && m->roles)
         roles_yield(m, false);
 }

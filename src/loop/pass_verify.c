@@ -12,6 +12,7 @@ struct checker {
     bool *bound;     // by variable id: in scope here
     bool *unrolled;  // by variable id: of a loop that will be unrolled
     bool threads;    // the kernel has some
+    bool is_shared;  // its blocks touch each other's shared memory
     const struct loop_kernel *kernel;
     struct error *err;
 };
@@ -174,10 +175,19 @@ static bool operand(struct checker *c, const char *name, const struct operand_in
            complain(c, b->name, "register index is not a constant");
 }
 
+// Does it touch the shared memory of other blocks?
+static bool is_to_others(enum loop_intrinsic i) {
+    return i == INTRINSIC_MBARRIER_ARRIVE_AT || i == INTRINSIC_BULK_SHARE2 ||
+           i == INTRINSIC_BULK_SHARE3;
+}
+
 static bool intrinsic(struct checker *c, const struct loop_stmt *s) {
     const struct intrinsic_info *info = &intrinsic_infos[s->intrinsic];
     if (!c->threads)
         return complain(c, info->text, "where there are no threads");
+    if (is_to_others(s->intrinsic) && (c->kernel->gang < 2 || !c->kernel->is_cluster))
+        return complain(c, info->text, "where blocks are no cluster");
+    c->is_shared |= is_to_others(s->intrinsic);
     for (int i = 0; i < INTRINSIC_OPERANDS_MAX && info->operand[i].kind != OPERAND_NONE; i++)
         if (!operand(c, info->text, &info->operand[i], &s->operand[i]))
             return false;
@@ -251,6 +261,13 @@ static bool block(struct checker *c, const struct loop_block *b) {
     return true;
 }
 
+// A block whose shared memory others touch must not end before them.
+static bool ends_together(struct checker *c) {
+    const struct loop_stmt *last = c->kernel->body.last;
+    return !c->is_shared || (last && last->kind == LOOP_MEET) ||
+           complain(c, c->kernel->name, "blocks touch each other's memory, and end apart");
+}
+
 bool pass_verify(const struct loop_program *p, struct error *err) {
     struct arena a = {0};
     struct checker c = {.bound = arena_array(&a, bool, p->n_vars), .err = err};
@@ -262,7 +279,8 @@ bool pass_verify(const struct loop_program *p, struct error *err) {
         c.bound[p->kernels[i]->block->id] = true;
         if (c.threads)
             c.bound[p->kernels[i]->thread->id] = true;
-        ok = block(&c, &p->kernels[i]->body);
+        c.is_shared = false;
+        ok = block(&c, &p->kernels[i]->body) && ends_together(&c);
     }
     arena_reset(&a);
     return ok;

@@ -94,7 +94,8 @@ static struct traits traits_of(const char *source) {
                        .lanes = 1,
                        .streams = strstr(source, "hone_stream"),
                        .prefetches = strstr(source, "prefetch(") || strstr(source, "hone_async"),
-                       .copies = strstr(source, "hone_bulk_copy"),
+                       .copies =
+                           strstr(source, "hone_bulk_copy") || strstr(source, "hone_bulk_share"),
                        .tensor = strstr(source, "hone_mma_") || strstr(source, "hone_wgmma")};
     for (const char *at = source; (at = strstr(at, "f32x")); at += 4) {
         int lanes = (int)strtol(at + 4, NULL, 10);

@@ -41,8 +41,9 @@ static const struct policy_setting settings[] = {
                0.03},
     [SIBLINGS] = {"siblings",
                   "blocks of memory's, timed on siblings, that the model is made of too", 32, 32},
-    [DEFAULT] = {"default", "1: the default kernel is in the pool, whatever the run began with", 1,
-                 1},
+    [DEFAULT] = {"default",
+                 "the default kernel of a run that began with another: 1: in the pool, 2: at once",
+                 2, 2},
     {0},
 };
 
@@ -168,21 +169,28 @@ static void know_far(const struct search_context *c, struct search_state *s, str
     k->n_far = n;
 }
 
-// The default kernel, whatever the run began with: from stages that somebody gave (--start) many
-// moves lead there, each of which would have to be judged.
-static void know_default(const struct search_context *c, struct search_state *s, struct pool *p) {
-    struct kernel *k = arena_new(&s->arena, struct kernel);
+// What a run begins with unless it is told otherwise; on a table that is its first block. NULL:
+// there is none that is legal.
+static struct kernel *default_kernel(const struct search_context *c, struct arena *a) {
+    const char *first = c->target->blocks ? block_set_first(c->target->blocks) : NULL;
+    struct kernel *k = first ? read_block(a, first) : arena_new(a, struct kernel);
     struct error why = {0};
-    lower_default(&s->arena, c->problem, c->target, k);
-    if (policy_setting(c, DEFAULT) <= 0 || !lower_check(&s->arena, c->problem, c->target, k, &why))
+    if (!first)
+        lower_default(a, c->problem, c->target, k);
+    return k && lower_check(a, c->problem, c->target, k, &why) ? k : NULL;
+}
+
+// From stages that somebody gave (--start) many moves lead to the default kernel, each of which
+// would have to be judged.
+static void know_default(const struct search_context *c, struct search_state *s, struct pool *p) {
+    struct kernel *k = policy_setting(c, DEFAULT) > 0 ? default_kernel(c, &s->arena) : NULL;
+    if (!k)
         return;
     struct move *m = arena_new(&s->arena, struct move);
     *m = (struct move){.words = "the default kernel",
                        .kernel = k,
                        .text = kernel_print(&s->arena, k),
                        .prior = moves_prior(c->problem, c->target, k)};
-    if (c->target->blocks && !block_set_has(c->target->blocks, m->text))
-        return;
     p->elsewhere = items_of(c, s, 0, m, 1);
     p->n_elsewhere = 1;
 }
@@ -288,9 +296,11 @@ static int far_of(const struct known *k) {
     return k->is_leader ? k->n_far : 0;
 }
 
-static struct item *next_item(struct pool *p) {
+static struct item *next_item(const struct search_context *c, struct pool *p) {
     struct item *best = NULL;
     take_best(p->elsewhere, p->n_elsewhere, &best);
+    if (best && policy_setting(c, DEFAULT) > 1)
+        return best;
     for (int i = 0; i < p->n_sources; i++) {
         struct known *k = &p->nodes[p->sources[i]];
         take_best(k->near, k->n_near, &best);
@@ -378,7 +388,7 @@ static int propose_known(const struct search_context *c, struct search_state *s,
     int got = 0;
     if (!follow(c, s, p))
         return 0;
-    for (struct item *x; got < n && (x = next_item(p));) {
+    for (struct item *x; got < n && (x = next_item(c, p));) {
         struct proposal proposal = proposal_of(c->scratch, x);
         got += decide_on(c, s, x->parent, &proposal, out + got);
         shade(p, x);

@@ -1,6 +1,6 @@
 // hidden, by hone VERSION.
 // kernel for hidden on sm_90a
-// stage y : gemm as wgmma  tile 128x256  warpgroups 2  stages 4  group 8  split 1  apart 0
+// stage y : gemm as wgmma  tile 128x256  warpgroups 2  stages 4  group 8  split 1  apart 0  cluster 1
 #include "dev.h"
 
 #ifndef M

@@ -1,6 +1,6 @@
 // scores, by hone VERSION.
 // kernel for scores on sm_90a
-// stage c : gemm as wgmma  tile 64x128  warpgroups 1  stages 4  group 1  split 1  apart 0
+// stage c : gemm as wgmma  tile 64x128  warpgroups 1  stages 4  group 1  split 1  apart 0  cluster 1
 #include "dev.h"
 
 #ifndef B
@@ -60,7 +60,7 @@ HONE_KERNEL_OF(256, 1) c_gemm(HONE_MAP(lhs_map), HONE_MAP(rhs_map), HONE_MAP(box
                 hone_bulk_copy3(&lhs_tile[slot * 4096], &lhs_map, &full[slot], row0, slice * 64, lhs_matrix);
                 #pragma unroll
                 for (int box = 0; box < 2; box++) {
-                    hone_bulk_copy3(&rhs_tile[slot * 8192 + box * 4096], &rhs_map, &full[slot], column0 + box * 64, slice * 64, rhs_matrix);
+                    hone_bulk_copy3(&rhs_tile[slot * 8192 + box * 64 * 64], &rhs_map, &full[slot], column0 + box * 64, slice * 64, rhs_matrix);
                 }
             }
         }

@@ -1,6 +1,6 @@
 // split, by hone VERSION.
 // kernel for split on sm_90a
-// stage y : gemm as wgmma  tile 128x128  warpgroups 2  stages 3  group 8  split 1  apart 0
+// stage y : gemm as wgmma  tile 128x128  warpgroups 2  stages 3  group 8  split 1  apart 0  cluster 1
 #include "dev.h"
 
 #ifndef M
@@ -245,11 +245,11 @@ HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restri
                     hone_bulk_copy2(&lhs_low_tile[slot * 8192], &lhs_low_map, &full[slot], slice * 64, row0);
                     #pragma unroll
                     for (int box = 0; box < 2; box++) {
-                        hone_bulk_copy2(&rhs_tile[slot * 8192 + box * 4096], &rhs_map, &full[slot], column0 + box * 64, slice * 64);
+                        hone_bulk_copy2(&rhs_tile[slot * 8192 + box * 64 * 64], &rhs_map, &full[slot], column0 + box * 64, slice * 64);
                     }
                     #pragma unroll
                     for (int box = 0; box < 2; box++) {
-                        hone_bulk_copy2(&rhs_low_tile[slot * 8192 + box * 4096], &rhs_low_map, &full[slot], column0 + box * 64, slice * 64);
+                        hone_bulk_copy2(&rhs_low_tile[slot * 8192 + box * 64 * 64], &rhs_low_map, &full[slot], column0 + box * 64, slice * 64);
                     }
                 }
             }

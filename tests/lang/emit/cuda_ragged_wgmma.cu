@@ -85,7 +85,7 @@ HONE_KERNEL_OF(384, 1) y_groups(const int *__restrict__ o, HONE_MAP(lhs_map), HO
                         hone_bulk_copy4(&lhs_tile[slot * 8192], &lhs_map, &full[slot], slice * 64, 1073741824 - read_end + first_row, read_end, 1073741824);
                         #pragma unroll
                         for (int box = 0; box < 4; box++) {
-                            hone_bulk_copy3(&rhs_tile[slot * 16384 + box * 4096], &rhs_map, &full[slot], column0 + box * 64, slice * 64, group);
+                            hone_bulk_copy3(&rhs_tile[slot * 16384 + box * 64 * 64], &rhs_map, &full[slot], column0 + box * 64, slice * 64, group);
                         }
                     }
                     number[0] = (int)(so_far + slices);
@@ -207,7 +207,7 @@ HONE_KERNEL_OF(256, 1) dw_groups(const int *__restrict__ o, HONE_MAP(lhs_map_2),
                     hone_bulk_copy4(&lhs_tile_2[slot * 4096], &lhs_map_2, &full_2[slot], row0, 1073741824 - end + begin + slice * 64, end, 1073741824);
                     #pragma unroll
                     for (int box = 0; box < 2; box++) {
-                        hone_bulk_copy4(&rhs_tile_2[slot * 8192 + box * 4096], &rhs_map_2, &full_2[slot], column0 + box * 64, 1073741824 - end + begin + slice * 64, end, 1073741824);
+                        hone_bulk_copy4(&rhs_tile_2[slot * 8192 + box * 64 * 64], &rhs_map_2, &full_2[slot], column0 + box * 64, 1073741824 - end + begin + slice * 64, end, 1073741824);
                     }
                 }
                 number_[0] = (int)(so_far + slices);
