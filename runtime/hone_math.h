@@ -227,8 +227,7 @@ HONE_INLINE float HONE_(lane)(HONE_F v, long i) {
     HONE_PICK(a, b, 0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30)
 #define HONE_MOVE2(a, b) \
     HONE_PICK(a, b, 0, 1, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29)
-#define HONE_MOVE4(a, b) \
-    HONE_PICK(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27)
+#define HONE_MOVE4(a, b) HONE_PICK(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27)
 #define HONE_MOVE8(a, b) HONE_PICK(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23)
 #define HONE_REVERSED(v) HONE_PICK(v, v, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #endif
@@ -242,15 +241,15 @@ HONE_INLINE float HONE_(lane)(HONE_F v, long i) {
 #else
 #define HONE_EIGHT(v, op, none) (void)0
 #endif
-#define HONE_BEFORE(name, op, nothing)                         \
+#define HONE_BEFORE(name, op, nothing)                        \
     HONE_INLINE HONE_F HONE_(lanes_before_##name)(HONE_F v) { \
-        HONE_F none = (HONE_F){0} + nothing;                   \
-        v = HONE_MOVE1(none, v);                               \
-        v = v op HONE_MOVE1(none, v);                          \
-        v = v op HONE_MOVE2(none, v);                          \
-        HONE_FOUR(v, op, none);                                \
-        HONE_EIGHT(v, op, none);                               \
-        return v;                                              \
+        HONE_F none = (HONE_F){0} + nothing;                  \
+        v = HONE_MOVE1(none, v);                              \
+        v = v op HONE_MOVE1(none, v);                         \
+        v = v op HONE_MOVE2(none, v);                         \
+        HONE_FOUR(v, op, none);                               \
+        HONE_EIGHT(v, op, none);                              \
+        return v;                                             \
     }
 HONE_BEFORE(sum, +, 0.0f)
 HONE_BEFORE(prod, *, 1.0f)
