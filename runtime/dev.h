@@ -519,6 +519,10 @@ HONE_FN void hone_mma_i8(int2 *c, const int *a, const int *b) {
                  : "+r"(c[0].x), "+r"(c[0].y), "+r"(c[1].x), "+r"(c[1].y)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+// Numbers from a counter.
+HONE_FN void hone_take(int *to, void *counter, const int *more) {
+    *to = atomicAdd((int *)counter, *more);
+}
 HONE_FN void hone_load_row(int *to, const void *from) {
     unsigned w[4];
     hone_get_words4(from, w);
@@ -1058,6 +1062,26 @@ HONE_FN float hone_exp_quick1(float x) {
     return expf(x);
 #endif
 }
+// Half the instructions of erf: 1 - 2^-(a p(a)), and two terms of its series where little is left
+// of that. Off by 3e-7 at most, and by 4e-6 of the result.
+HONE_FN float hone_erf_quick1(float x) {
+    const float a = fabsf(x) > 4.0f ? 4.0f : fabsf(x);  // NaN stays
+    float p = 4.53596091e-05f;
+    p = fmaf(p, a, -0.000445514391f);
+    p = fmaf(p, a, 0.00148945885f);
+    p = fmaf(p, a, 0.000774608488f);
+    p = fmaf(p, a, -0.0282536682f);
+    p = fmaf(p, a, 0.148481612f);
+    p = fmaf(p, a, 0.918416393f);
+    p = fmaf(p, a, 1.62790859f) * -a;
+#ifdef __CUDACC__
+    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(p));
+#else
+    p = exp2f(p);
+#endif
+    const float near = x * fmaf(x * x, -0.376126389f, 1.12837917f);
+    return a < 0.0625f ? near : copysignf(1.0f - p, x);
+}
 HONE_FN float hone_log1(float x) {
     return logf(x);
 }
@@ -1088,6 +1112,7 @@ HONE_FN float hone_select1(int mask, float a, float b) {
 HONE_LANES_1(abs)
 HONE_LANES_1(exp)
 HONE_LANES_1(exp_quick)
+HONE_LANES_1(erf_quick)
 HONE_LANES_1(log)
 HONE_LANES_1(sqrt)
 HONE_LANES_1(rsqrt)

@@ -878,6 +878,11 @@ static __attribute__((unused)) void hone_dev_quad(void *v, hone_dev_together how
 }
 #define hone_quad_max(v) hone_dev_quad(v, hone_dev_quad_max, __LINE__)
 #define hone_quad_sum(v) hone_dev_quad(v, hone_dev_quad_sum, __LINE__)
+HONE_FN void hone_take(int *to, void *counter, const int *more) {
+    hone_dev_aligned(counter, 4);
+    *to = *(int *)counter;
+    *(int *)counter = (int)((unsigned)*to + (unsigned)*more);
+}
 HONE_FN void hone_load_row(int *to, const void *from) {
     hone_dev_aligned(from, 16);
     memcpy(to, from, 16);

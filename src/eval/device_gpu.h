@@ -30,7 +30,7 @@ struct judge_gpu {
     struct gpu_memory memory;
     struct gpu_runner runners[RUNNERS];
     struct gpu_set sets[SET_COUNT];
-    int64_t reserve_bytes;  // that sets leave to runners
+    int64_t reserve_bytes;  // that sets leave to runners, besides the slots
     void *values;           // an output on its way into evidence
     cuda_pointer spots;     // of gpu_spot.c
     int64_t spots_bytes;

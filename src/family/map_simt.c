@@ -76,7 +76,12 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
 }
 
 static bool is_narrow(const struct region *r) {
-    return dtype_infos[r->graph->nodes[r->value[0]].dtype].bits == 16;
+    for (int i = 0; i < r->n_values; i++) {
+        enum dtype type = r->graph->nodes[r->value[i]].dtype;
+        if (type != DTYPE_F16 && type != DTYPE_BF16)
+            return false;
+    }
+    return true;
 }
 
 static bool has_gather(const struct region *r) {
@@ -175,6 +180,7 @@ static void lower(struct lowering *l, const struct form *f, const struct kernel_
     (void)f;
     struct arena *a = l->arena;
     map_build_space(l);
+    l->is_quick_erf = is_narrow(l->region);
     struct build x = {.l = l, .stage = stage};
     find_reads(l->region, &x.reads);
     x.block = stage_number(stage, "block", 0);

@@ -403,6 +403,11 @@ static void by_thread(struct machine *m, const struct loop_stmt *s) {
     case INTRINSIC_WORDS4:
         load_words(m, s, s->intrinsic == INTRINSIC_WORD ? 1 : 4);
         return;
+    case INTRINSIC_TAKE:
+        put_word(m, &s->operand[0], 0,
+                 (uint32_t)machine_take(m, s->operand[1].buffer, place(m, s, 1),
+                                        (int32_t)word(m, &s->operand[2], 0)));
+        return;
     case INTRINSIC_WIDEN_I4_F16:
         widen(m, s, DTYPE_I4, DTYPE_F16);
         return;
