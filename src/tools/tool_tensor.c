@@ -40,8 +40,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     const double *peak = s->target->peak_per_s;
     bool is_halves = is_product_of_halves(s);
     if ((s->analytic.part != PART_TENSOR && !is_halves) || subject_get(s, METRIC_CODE_TENSOR) > 0 ||
-        subject_get(s, METRIC_CODE_TENSOR_GROUP) > 0 || !(fma > 0) ||
-        is_done_elsewhere(s))
+        subject_get(s, METRIC_CODE_TENSOR_GROUP) > 0 || !(fma > 0) || is_done_elsewhere(s))
         return false;
     f->severity = SEVERITY_HIGH;
     f->cause = "the matrix units are not used";
