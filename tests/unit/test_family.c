@@ -346,8 +346,8 @@ Test(moves, turn_merge_split_and_change) {
     int n;
     lower_default(&a, p, &t, &k);
     struct move *moves = moves_list(&a, p, &t, &k, &n);
-    const struct move *m = find_move(moves, n, "y: vec 8 -> 16");
-    cr_assert(m && m->direction == 1 && !m->word && strcmp(m->knob, "vec") == 0);
+    const struct move *m = find_move(moves, n, "y: vec 16 -> 8");
+    cr_assert(m && m->direction == -1 && !m->word && strcmp(m->knob, "vec") == 0);
     cr_assert_str_eq(m->stage, "y");
     m = find_move(moves, n, "y: keep reread -> local");
     cr_assert(m && m->direction == 0 && strcmp(m->word, "local") == 0);
