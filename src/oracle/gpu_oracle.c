@@ -468,7 +468,7 @@ bool gpu_oracle_compute(struct gpu_oracle *o, const struct gpu_oracle_request *r
     budget = budget > inputs / 2 ? budget : inputs / 2;
     if (budget < work_least_bytes)
         budget = work_least_bytes;
-    if (o->bench->cu.memory_info(&free_bytes, &total) == 0) {
+    if (!request->n_rows && o->bench->cu.memory_info(&free_bytes, &total) == 0) {
         int64_t spare = (int64_t)(free_bytes / 8);
         spare = spare < work_most_bytes ? spare : work_most_bytes;
         budget = budget > spare ? budget : spare;
