@@ -442,6 +442,34 @@ static const struct loop_expr *inverse(struct scope *s, node_id n, const struct 
     return e;
 }
 
+// Is 1 added to the node wherever it is used, as in gelu?
+static bool is_beside_one(const struct region *r, const struct node *n) {
+    node_id id = (node_id)(n - r->graph->nodes);
+    for (node_id i = 0; i < r->graph->n_nodes; i++) {
+        const struct node *user = &r->graph->nodes[i];
+        for (int j = 0; j < user->n_args; j++) {
+            if (user->arg[j] != id)
+                continue;
+            const struct node *other = &r->graph->nodes[user->arg[user->n_args == 2 ? 1 - j : j]];
+            while (other->op == OP_VIEW)
+                other = &r->graph->nodes[other->arg[0]];
+            if (user->op != OP_ADD || other->op != OP_CONST || other->value != 1)
+                return false;
+        }
+    }
+    for (int v = 0; v < r->n_values; v++)
+        if (r->value[v] == id)
+            return false;
+    return true;
+}
+
+// Where results are rounded to 16 bits, some functions need not be exact to the last of f32.
+static enum loop_op quick(const struct lowering *l, const struct node *n, enum loop_op op) {
+    if (op == LOOP_EXP)
+        return LOOP_EXP_QUICK;
+    return op == LOOP_ERF && is_beside_one(l->region, n) ? LOOP_ERF_QUICK : op;
+}
+
 static const struct loop_expr *elementwise(struct scope *s, const struct node *n,
                                            const struct axis_map *map) {
     struct arena *a = s->lowering->arena;
@@ -466,8 +494,8 @@ static const struct loop_expr *elementwise(struct scope *s, const struct node *n
     if (expand_has(n->op))
         return loop_let(s->builder, n->name, expand_build(s->builder, n, arg));
     enum loop_op op = loop_op_of[n->op];
-    if (op == LOOP_EXP && s->lowering->is_quick && inside == LOOP_F32)
-        op = LOOP_EXP_QUICK;
+    if (s->lowering->is_quick && inside == LOOP_F32)
+        op = quick(s->lowering, n, op);
     const struct loop_expr *e = n->n_args == 1   ? loop_unary(a, op, arg[0])
                                 : n->n_args == 2 ? loop_binary(a, op, arg[0], arg[1])
                                                  : loop_ternary(a, op, arg[0], arg[1], arg[2]);

@@ -213,9 +213,9 @@ Test(gemm_wgmma, what_it_cannot_do_is_refused_with_the_nearest_choice) {
          "c : gemm as wgmma  split 8",
          "4 slices of 64 terms are too few for 8 blocks: the nearest "
          "is 4"},
-        {whole, "c : gemm as wgmma  tile 64x64  warpgroups 1  cluster 2",
-         "a part of 32 rows or columns of an operand for each of 2 blocks is no box: the nearest "
-         "is 1"},
+        {whole, "c : gemm as wgmma  tile 64x128  warpgroups 1  cluster 4",
+         "a part of 32 rows or columns for each of 4 blocks is no box of an operand that lies "
+         "across: the nearest is 2"},
         {whole, "c : gemm as wgmma  tile 64x128  warpgroups 1  split 2  cluster 2",
          "share no operand: the nearest is 1"},
         {whole, "c : gemm as wgmma  tile 64x128  warpgroups 1  cluster 2", ""},
@@ -259,4 +259,33 @@ Test(gemm_wgmma, begins_with_what_was_fastest) {
           &s);
     cr_expect_eq(stage_number(&s, "apart", 0), 0);
     arena_reset(&a);
+}
+
+// Half of the instructions of erf, where results keep 16 bits and 1 is added to it.
+Test(gemm_wgmma, gelu_is_quick_where_results_keep_16_bits) {
+    static const struct {
+        const char *type, *function;
+        bool is_quick;
+    } cases[] = {{"bf16", "gelu(x @ w.T)", true},
+                 {"f32", "gelu(x @ w.T)", false},
+                 {"bf16", "erf(x @ w.T)", false},
+                 {"bf16", "erf(x @ w.T) + 2", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct kernel k;
+        struct target t;
+        struct candidate c;
+        struct error err = {0};
+        target_of_arch("sm_90a", &t);
+        const char *text = arena_printf(&a,
+                                        "problem p\ndim M = 1024\nin x : bf16[M, M]\n"
+                                        "in w : bf16[M, M]\nout y : %s[M, M]\ny = %s\n",
+                                        cases[i].type, cases[i].function);
+        const struct problem *p = problem_from(&a, text);
+        lower_default(&a, p, &t, &k);
+        cr_assert(lower_kernel(&a, p, &t, &k, &c, &err), "%s", err.text);
+        cr_expect_eq(strstr(c.source, "hone_erf_quick2(") != NULL, cases[i].is_quick, "case %zu",
+                     i);
+        arena_reset(&a);
+    }
 }
