@@ -1070,25 +1070,23 @@ HONE_FN float hone_tanh1(float x) {
 HONE_FN float hone_erf1(float x) {
     return erff(x);
 }
-// 1 - 2^p for one polynomial p, half as many instructions: off by 2e-7 at most, which near 0 is
-// more than the last digits of what is left, so for 1 + erf alone.
-HONE_FN float hone_erf_quick1(float x) {
-    float a = fabsf(x) > 3.95f ? 3.95f : fabsf(x);
-    float q = 1.33539164e-05f * a + -0.000169720067f;
-    q = q * a + 0.000912989301f;
-    q = q * a - 0.00240501009f;
-    q = q * a + 0.000231400852f;
-    q = q * a + 0.0276320306f;
-    q = q * a - 0.148277067f;
-    q = q * a - 0.918447635f;
-    q = q * a - 1.62790703f;
-    float e = a * q;
+// x times the normal distribution, of which 2^p for one polynomial p is what is left beyond |x|:
+// half the instructions of erf, off by 4e-6 of the result, or by 1e-7 of x, at most.
+HONE_FN float hone_gelu_quick1(float x) {
+    float a = fminf(fabsf(x), 5.9f);
+    float p = -1.77349087e-06f * a + 6.05752073e-05f;
+    p = p * a - 0.000923934642f;
+    p = p * a + 0.00848727697f;
+    p = p * a - 0.0539278034f;
+    p = p * a - 0.458487696f;
+    p = p * a - 1.15124498f;
+    p = p * a - 0.99999554f;
 #ifdef __CUDACC__
-    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(e));
+    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(p));
 #else
-    e = exp2f(e);
+    p = exp2f(p);
 #endif
-    return copysignf(1.0f - e, x);
+    return x * (0.5f + copysignf(0.5f - p, x));
 }
 HONE_FN float hone_select1(int mask, float a, float b) {
     return mask ? a : b;
@@ -1108,7 +1106,7 @@ HONE_FN float hone_select1(int mask, float a, float b) {
 HONE_LANES_1(abs)
 HONE_LANES_1(exp)
 HONE_LANES_1(exp_quick)
-HONE_LANES_1(erf_quick)
+HONE_LANES_1(gelu_quick)
 HONE_LANES_1(log)
 HONE_LANES_1(sqrt)
 HONE_LANES_1(rsqrt)

@@ -3,6 +3,7 @@
 #include "family/point.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -442,32 +443,29 @@ static const struct loop_expr *inverse(struct scope *s, node_id n, const struct 
     return e;
 }
 
-// Is 1 added to the node wherever it is used, as in gelu?
-static bool is_beside_one(const struct region *r, const struct node *n) {
-    node_id id = (node_id)(n - r->graph->nodes);
-    for (node_id i = 0; i < r->graph->n_nodes; i++) {
-        const struct node *user = &r->graph->nodes[i];
-        for (int j = 0; j < user->n_args; j++) {
-            if (user->arg[j] != id)
-                continue;
-            const struct node *other = &r->graph->nodes[user->arg[user->n_args == 2 ? 1 - j : j]];
-            while (other->op == OP_VIEW)
-                other = &r->graph->nodes[other->arg[0]];
-            if (user->op != OP_ADD || other->op != OP_CONST || other->value != 1)
-                return false;
-        }
+// The argument of a node that multiplies it with (or adds to it) this constant; -1: another node.
+static node_id beside(const struct graph *g, node_id id, enum op op, double constant) {
+    const struct node *n = &g->nodes[id];
+    for (int i = 0; i < 2 && n->op == op; i++) {
+        node_id by = n->arg[1 - i];
+        while (g->nodes[by].op == OP_VIEW)
+            by = g->nodes[by].arg[0];
+        if (g->nodes[by].op == OP_CONST && fabs(g->nodes[by].value - constant) < 1e-7)
+            return n->arg[i];
     }
-    for (int v = 0; v < r->n_values; v++)
-        if (r->value[v] == id)
-            return false;
-    return true;
+    return -1;
 }
 
-// Where results are rounded to 16 bits, some functions need not be exact to the last of f32.
-static enum loop_op quick(const struct lowering *l, const struct node *n, enum loop_op op) {
-    if (op == LOOP_EXP)
-        return LOOP_EXP_QUICK;
-    return op == LOOP_ERF && is_beside_one(l->region, n) ? LOOP_ERF_QUICK : op;
+// What the node is gelu of, as composites.def spells it; -1: of nothing.
+static node_id gelu_of(const struct graph *g, const struct node *n) {
+    for (int i = 0; i < 2 && n->op == OP_MUL; i++) {
+        node_id x = beside(g, n->arg[i], OP_MUL, 0.5);
+        node_id erf = beside(g, n->arg[1 - i], OP_ADD, 1);
+        if (x >= 0 && erf >= 0 && g->nodes[erf].op == OP_ERF &&
+            beside(g, g->nodes[erf].arg[0], OP_MUL, 0.70710678118654752) == x)
+            return x;
+    }
+    return -1;
 }
 
 static const struct loop_expr *elementwise(struct scope *s, const struct node *n,
@@ -482,6 +480,11 @@ static const struct loop_expr *elementwise(struct scope *s, const struct node *n
     }
     const struct loop_expr *arg[ARGS_MAX] = {NULL};
     enum loop_dtype inside = type_inside(s->lowering->region->graph, n);
+    bool is_quick = s->lowering->is_quick && inside == LOOP_F32;
+    node_id gelu = is_quick ? gelu_of(s->lowering->region->graph, n) : -1;
+    if (gelu >= 0)
+        return loop_let(s->builder, n->name,
+                        loop_unary(a, LOOP_GELU_QUICK, as(a, point_value(s, gelu, map), inside)));
     for (int i = 0; i < n->n_args; i++) {
         arg[i] = point_value(s, n->arg[i], map);
         if (n->op != OP_CAST)
@@ -494,8 +497,8 @@ static const struct loop_expr *elementwise(struct scope *s, const struct node *n
     if (expand_has(n->op))
         return loop_let(s->builder, n->name, expand_build(s->builder, n, arg));
     enum loop_op op = loop_op_of[n->op];
-    if (s->lowering->is_quick && inside == LOOP_F32)
-        op = quick(s->lowering, n, op);
+    if (is_quick && op == LOOP_EXP)
+        op = LOOP_EXP_QUICK;
     const struct loop_expr *e = n->n_args == 1   ? loop_unary(a, op, arg[0])
                                 : n->n_args == 2 ? loop_binary(a, op, arg[0], arg[1])
                                                  : loop_ternary(a, op, arg[0], arg[1], arg[2]);
