@@ -4,6 +4,8 @@
 # one element off. hone eval and 40 calls from NumPy take turns, so that both meet the same machine, and where root runs
 # this both have a real-time priority (chrt -r 1): other programs then take no processor from either. hone leaves out
 # times that were disturbed and a plain median of calls does not, so without it the ratio measures the load.
+# hone states times with cold caches, so calls go round through sets of arrays of 1.5 GB together ($BYTES: another
+# size): the last-level cache keeps none of them until its turn comes again. THREADS=N: both on the first N cores.
 # A markdown table: the median over the rounds of the stated time, and of each ratio.
 set -eu
 hone=$(realpath "$1")
@@ -17,35 +19,51 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-export XDG_CACHE_HOME="$work/cache" HONE_MEMORY_PATH=off
+export XDG_CACHE_HOME="$work/cache" HONE_MEMORY_PATH=off HONE_TARGET=cpu
 first=
 if chrt -r 1 true 2>/dev/null; then
     first='chrt -r 1'
 fi
+# The Python that has NumPy: the system's is asked first, since Debian's package belongs to it.
+python=/usr/bin/python3
+"$python" -c 'import numpy' 2>/dev/null || python=$(command -v python3)
+"$python" -c 'import numpy' || { echo "needs python3 with NumPy"; exit 3; }
+# One processor of a core: two that share one would share its vector units too.
+if [ -n "${THREADS:-}" ]; then
+    cores=$(lscpu -p=CPU,CORE | awk -F, -v n="$THREADS" -v may="$(taskset -cp $$ | sed 's/.*: //')" '
+        BEGIN { k = split(may, part, ","); for (i = 1; i <= k; i++) { m = split(part[i], end, "-"); for (c = end[1]; c <= end[m]; c++) ok[c + 0] } }
+        /^[0-9]/ && ($1 + 0) in ok && !seen[$2]++ && count < n { printf "%s%s", count++ ? "," : "", $1 }')
+    first="taskset -c $cores $first"
+fi
 cat >call.py <<'P'
-import importlib, sys, time
+import importlib, os, sys, time
 import numpy as np
 name, calls = sys.argv[1], 40
 sys.path.insert(0, name)
 module = importlib.import_module(name)
 function = getattr(module, name)
 rng = np.random.default_rng(1)
+rows = list(module.INPUTS) + list(module.OUTPUTS)
+values = [rng.standard_normal(r[2], dtype="f4") for r in rows]
 
-def array(row, off):
+def array(row, value, off):
     count = int(np.prod(row[2]))
     room = np.empty(4 * count + 128, dtype="u1")
     at = -room.ctypes.data % 64 + off
     a = room[at:at + 4 * count].view("f4").reshape(row[2])
-    a[...] = rng.standard_normal(row[2], dtype="f4")
+    a[...] = value
     return a
 
 offsets = (0, 16, 4)
-sets = [([array(r, o) for r in module.INPUTS], [array(r, o) for r in module.OUTPUTS]) for o in offsets]
+size = sum(v.nbytes for v in values)
+n_sets = max(1, int(os.environ.get("BYTES", 1500e6)) // (size * len(offsets)))
+sets = [[[array(r, v, o) for r, v in zip(rows, values)] for o in offsets] for _ in range(n_sets)]
 times = [[] for _ in offsets]
 for call in range(calls + 3):
-    for i, (ins, outs) in enumerate(sets):
+    for i, o in enumerate(offsets):
+        arrays = sets[call % n_sets][i]
         start = time.perf_counter()
-        function(*ins, *outs)
+        function(*arrays)
         if call >= 3:
             times[i].append(time.perf_counter() - start)
 print(*[float(np.median(t)) for t in times])
@@ -60,20 +78,21 @@ ratios = called / stated[:, None]
 print("| %s | %.3g ms | %s |" % (name, np.median(stated) * 1e3, " | ".join(
     "%.3g ms, %.2fx (%.2f to %.2f)" % (np.median(c) * 1e3, np.median(r), r.min(), r.max()) for c, r in zip(called.T, ratios.T))))
 P
-echo "load $(cut -d' ' -f1 /proc/loadavg), $rounds rounds${first:+, at a real-time priority}"
+echo "$(lscpu | sed -n 's/^Model name: *//p'), ${cores:+processors $cores, }load $(cut -d' ' -f1 /proc/loadavg), $rounds rounds${first:+, at a real-time priority}"
 echo
 echo "| problem | stated | aligned | as NumPy gives them | one element off |"
 echo "|---|---|---|---|---|"
 for problem; do
     file="$root/problems/$problem.hone"
-    "$hone" optimize "$file" --evals 1 --seconds 20 --no-calibrate >out 2>&1 || { cat out; exit 1; }
+    # shellcheck disable=SC2086
+    $first "$hone" optimize "$file" --evals 1 --seconds 20 --no-calibrate >out 2>&1 || { cat out; exit 1; }
     "$hone" export -o "$problem" >/dev/null
     make -s -C "$problem"
     round=0
     while [ "$round" -lt "$rounds" ]; do
         $first "$hone" eval "$file" last --json >"eval.$round"
-        $first /usr/bin/python3 call.py "$problem" >"calls.$round"
+        $first "$python" call.py "$problem" >"calls.$round"
         round=$((round + 1))
     done
-    /usr/bin/python3 table.py "$problem" "$rounds"
+    "$python" table.py "$problem" "$rounds"
 done

@@ -4,10 +4,12 @@
 # judge. Prints what is not ok, and a table of how many are.
 #
 # JOBS=8 does so many at once (kernels are verified, not timed), ONLY='types|windows' those groups
-# alone. With NVCC=nvcc the kernels emitted for sm_80, sm_90a and sm_100a are compiled too (half a
+# alone. PACK=16 puts so many operations of a group into one problem, an output each, where opening a
+# device takes longer than judging; a problem that is not ok is taken apart. With NVCC=nvcc the kernels emitted for sm_80, sm_90a and sm_100a are compiled too (half a
 # second each).
 set -u
-hone=$1
+hone=$(realpath "$1")
+runtime=$(realpath "$(dirname "$0")/../runtime")
 target=${2:-cpu}
 dir=$(mktemp -d "${TMPDIR:-/tmp}/hone-operations-XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -32,6 +34,14 @@ operation() {
         echo "y = $expression"
     } >"$dir/$name.hone"
     echo "$group" >"$dir/$name.group"
+    # The same with names of its own, to stand among others.
+    for input; do
+        # shellcheck disable=SC2001  # whole words
+        expression=$(sed "s/\\b${input%% *}\\b/${name}_${input%% *}/g" <<<"$expression")
+        echo "in ${name}_$input"
+    done >"$dir/$name.head"
+    printf 'out y_%s : %s\n' "$name" "$output" >>"$dir/$name.head"
+    printf 'y_%s = %s\n' "$name" "$expression" >"$dir/$name.body"
 }
 group 'by element'
 x='x : f32[17, 33] ~ normal' z='z : f32[17, 33] ~ normal' u='x : f32[17, 33] ~ uniform(0.1, 0.9)'
@@ -167,39 +177,71 @@ taken() {
     [ -n "${NVCC:-}" ] || return 0
     for arch in sm_80 sm_90a sm_100a; do
         "$hone" emit --target $arch "$1" >"$2.cu" 2>"$2" || return 1
-        "$NVCC" -arch=$arch -cubin -I"$(dirname "$0")/../runtime" -o "$2.cubin" "$2.cu" >"$2" 2>&1 || return 1
+        "$NVCC" -arch=$arch -cubin -I"$runtime" -o "$2.cubin" "$2.cu" >"$2" 2>&1 || return 1
     done
 }
 
-# try FILE: a word for each check that it stands, to NAME.passed; what the others said is printed.
-try() {
+# judge FILE: a word for each check that it stands, to NAME.passed.
+judge() {
     local name=${1%.hone} check
     taken "$1" "$name.out" && echo taken >>"$name.passed"
     timeout "${OPERATION_LIMIT:-60}" "$hone" eval "$1" default plain --verify --target "$target" >"$name.verdicts" 2>&1
     for check in default plain; do
         grep -qx "$check: ok" "$name.verdicts" && echo $check >>"$name.passed"
     done
-    [ "$(wc -l <"$name.passed")" = 3 ] 2>/dev/null && return
+    [ "$(wc -l <"$name.passed")" = 3 ] 2>/dev/null
+}
+
+# try FILE: judge it, alone; what did not pass is printed.
+try() {
+    local name=${1%.hone}
+    judge "$1" && return
+    grep -qx taken "$name.passed" 2>/dev/null && : >"$name.out"
     echo "$(basename "$name"): $(cat "$name.out" "$name.verdicts" | grep -vE '^ *$|: ok' | head -3 | tr '\n' ' ' | cut -c1-300)"
     : >"$dir/failed"
 }
 
+# try_all NAME...: in one problem; where that does not pass, one by one.
+try_all() {
+    local pack=./pack.${1#./} name
+    [ $# = 1 ] || { echo "problem p" && cat "${@/%/.head}" "${@/%/.body}"; } >"$pack.hone"
+    if [ $# -gt 1 ] && judge "$pack.hone"; then
+        for name; do
+            cp "$pack.passed" "$name.passed"
+        done
+        return
+    fi
+    [ $# = 1 ] || echo "taken apart: $(grep -vhE '^ *$|: ok' "$pack.verdicts" | head -3 | tr '\n' ' ' | cut -c1-200)"
+    for name; do
+        try "$name.hone"
+    done
+}
+
 running=0
-for file in "$dir"/*.hone; do
-    [ -z "${ONLY:-}" ] || grep -qxE "$ONLY" "${file%.hone}.group" || continue
+# later COMMAND...: when a place is free.
+later() {
     [ $running -lt "${JOBS:-1}" ] || wait -n
     running=$((running < ${JOBS:-1} ? running + 1 : running))
-    try "$file" &
+    "$@" &
+}
+
+cd "$dir" || exit 4
+for group in "${groups[@]}"; do
+    [ -z "${ONLY:-}" ] || grep -qxE "$ONLY" <<<"$group" || continue
+    mapfile -t names < <(grep -lxF "$group" ./*.group | sed 's/\.group$//')
+    for ((i = 0; i < ${#names[@]}; i += ${PACK:-1})); do
+        later try_all "${names[@]:i:${PACK:-1}}"
+    done
 done
 wait
 echo "| operations | problems | check, sol, emit | default | plain |"
 echo "|---|---|---|---|---|"
 for group in "${groups[@]}"; do
     [ -z "${ONLY:-}" ] || grep -qxE "$ONLY" <<<"$group" || continue
-    names=$(grep -lxF "$group" "$dir"/*.group)
+    members=$(grep -lxF "$group" ./*.group)
     # shellcheck disable=SC2086
-    passed=$(cat ${names//.group/.passed} 2>/dev/null)
-    printf '| %s | %s' "$group" "$(wc -l <<<"$names")"
+    passed=$(cat ${members//.group/.passed} 2>/dev/null)
+    printf '| %s | %s' "$group" "$(wc -l <<<"$members")"
     for check in taken default plain; do
         printf ' | %s' "$(grep -cx $check <<<"$passed")"
     done

@@ -3,6 +3,7 @@
 # level 1), each with 30 s for `hone optimize` and a hard limit of 60 s, in one table: does every row
 # end with a confirmed champion? A row is printed when it is there, so that what has come stays where
 # a limit on the whole ends it: 9 minutes at most. `small`: sizes for a CPU, to try the script.
+# ONLY='softmax|group_norm': these rows alone.
 set -u
 export HONE_MEMORY_PATH=off
 [ $# -ge 2 ] || {
@@ -13,6 +14,7 @@ case $1 in
 /*) HONE=$1 ;;
 *) HONE=$PWD/$1 ;;
 esac
+ROOT=$(cd "$(dirname "$0")/.." && pwd)
 TARGET=$2
 SMALL=${3:-}
 SECONDS_EACH=${SECONDS_EACH:-30} LIMIT=${LIMIT:-60}
@@ -21,71 +23,8 @@ DIR=$(mktemp -d "${TMPDIR:-/tmp}/hone-width-XXXXXX")
 trap 'rm -rf "$DIR"' EXIT
 trap 'exit 130' INT TERM
 cd "$DIR" || exit 4
-
-# problem NAME SMALL-SIZES: its text comes in; SMALL-SIZES are for --dim.
-problem() {
-    { echo "problem $1" && cat; } >"$1.hone"
-    echo "$1 $2" >>rows
-}
-
-problem softmax M=64,N=6144 <<'P'
-dim M = 4096, N = 393216
-in  x : f32[M, N] ~ uniform(0, 1)
-out y : f32[M, N]
-y = softmax(x)
-P
-problem layer_norm C=8,H=64 <<'P'
-dim B = 16, C = 64, H = 256
-in    x : f32[B, C, H, H] ~ uniform(0, 1)
-param w : f32[C, H, H] ~ uniform(0, 1)
-param b : f32[C, H, H] ~ uniform(0, 1)
-out   y : f32[B, C, H, H]
-y = layernorm(x, w, b, axis=(1, 2, 3))
-P
-problem matrix_vector M=32,K=16384 <<'P'
-dim M = 2048, K = 1048576
-in  a : f32[M, K] ~ uniform(0, 1)
-in  b : f32[K, 1] ~ uniform(0, 1)
-out c : f32[M, 1]
-c = a @ b
-P
-problem mean_squared_error N=512 <<'P'
-dim N = 32768
-in  x : f32[N, N] ~ uniform(0, 1)
-in  t : f32[N, N] ~ uniform(0, 1)
-out y : f32
-y = mse_loss(x, t)
-P
-problem frobenius_norm B=2,H=64 <<'P'
-dim B = 112, C = 64, H = 512
-in  x : f32[B, C, H, H] ~ uniform(0, 1)
-out y : f32[B, C, H, H]
-norm = sqrt(sum(x * x))
-y = x / norm
-P
-problem batch_norm B=2,C=16,H=64 <<'P'
-dim B = 64, C = 64, H = 512
-in    x : f32[B, C, H, H] ~ uniform(0, 1)
-param w : f32[C] ~ uniform(0, 1)
-param b : f32[C] ~ uniform(0, 1)
-out   y : f32[B, C, H, H]
-y = batchnorm(x, w, b)
-P
-problem group_norm B=2,C=16,H=64 <<'P'
-dim B = 112, C = 64, H = 512
-in    x : f32[B, C, H, H] ~ uniform(0, 1)
-param w : f32[C] ~ uniform(0, 1)
-param b : f32[C] ~ uniform(0, 1)
-out   y : f32[B, C, H, H]
-y = groupnorm(x, w, b, groups=8)
-P
-problem kl_divergence N=512 <<'P'
-dim N = 16384
-in  p : f32[N, N] = softmax(u) where u ~ uniform(0, 1)
-in  t : f32[N, N] = softmax(u) where u ~ uniform(0, 1)
-out y : f32
-y = sum(t * (log(t) - log(p))) / N
-P
+# shellcheck disable=SC1091
+. "$ROOT/bench/width_set.sh"
 
 # "3 ok, 1 wrong": verdicts of the nodes, as the log has them.
 verdicts() {

@@ -1,7 +1,7 @@
 # The library that `hone profile` puts into programs. The binary carries it (profile/inject_bytes.c).
 $(BUILD)/inject.so: $(wildcard inject/*) $(BUILD)/config
 	$(call say,LINK)
-	$(Q)gcc -std=c17 -D_GNU_SOURCE -O2 $(WARN) $(WERROR) -fPIC -fvisibility=hidden -shared -o $@ \
+	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARN) $(WERROR) -fPIC -fvisibility=hidden -shared -o $@ \
 	    $(sort $(wildcard inject/*.c)) -ldl -lpthread -lm
 $(BUILD)/src/profile/inject_bytes.o: $(BUILD)/inject.so
 $(BUILD)/src/profile/inject_bytes.o: override CFLAGS += -DHONE_INJECT='"$(abspath $(BUILD))/inject.so"'
@@ -11,7 +11,7 @@ $(BUILD)/src/profile/inject_bytes.o: override CFLAGS += -DHONE_INJECT='"$(abspat
 $(BUILD)/fake/lib64/libcupti.so.13: tests/fake/cupti/libcupti.c $(wildcard tests/fake/*.h inject/*.h)
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)gcc -O2 -shared -fPIC -w -Wl,-soname,$(@F) -o $@ $< -lpthread
+	$(Q)$(CC) -O2 -shared -fPIC -w -Wl,-soname,$(@F) -o $@ $< -lpthread
 $(BUILD)/cuda-program: tests/tools/cuda_program.c $(FAKE)
 	$(call say,LINK)
-	$(Q)gcc -std=c17 -D_GNU_SOURCE -O2 $(WARN) -o $@ $< -ldl
+	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARN) -o $@ $< -ldl

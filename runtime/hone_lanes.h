@@ -139,6 +139,31 @@ HONE_INLINE void HONE_OF(stream, bool)(unsigned char *p, HONE_I m) {
     HONE_OF(store, bool)(p, m);
 }
 
+// 16 or 32 bytes past the caches; p is a multiple of the vector's size. Vectors of four, and what
+// may lie anywhere (HONE_STREAM_ANY), are stored as usual.
+HONE_INLINE void HONE_(past_caches)(unsigned short *p, HONE_H h) {
+#if HONE_LANES == 16 && defined(__AVX__) && !defined(HONE_STREAM_ANY) && !defined(__clang__)
+    typedef long long words __attribute__((vector_size(32)));
+    union {
+        HONE_H half;
+        words whole;
+    } from = {h};
+    __builtin_ia32_movntdq256((words *)p, from.whole);
+#elif HONE_LANES == 8 && defined(__SSE2__) && !defined(HONE_STREAM_ANY) && !defined(__clang__)
+    typedef long long words __attribute__((vector_size(16)));
+    union {
+        HONE_H half;
+        words whole;
+    } from = {h};
+    __builtin_ia32_movntdq((words *)p, from.whole);
+#elif HONE_LANES >= 8 && defined(__clang__) && !defined(HONE_STREAM_ANY)
+    typedef unsigned short whole __attribute__((vector_size(2 * HONE_LANES), may_alias));
+    __builtin_nontemporal_store((whole)h, (whole *)p);
+#else
+    *(HONE_H *)p = h;
+#endif
+}
+
 #define HONE_MEMORY(t)                                                            \
     HONE_INLINE HONE_F HONE_OF(load, t)(const unsigned short *p) {                \
         return HONE_OF(widen, t)(*(const HONE_H *)p);                             \
@@ -153,7 +178,7 @@ HONE_INLINE void HONE_OF(stream, bool)(unsigned char *p, HONE_I m) {
         *(HONE_H *)p = HONE_OF(narrow, t)(v);                                     \
     }                                                                             \
     HONE_INLINE void HONE_OF(stream, t)(unsigned short *p, HONE_F v) {            \
-        *(HONE_H *)p = HONE_OF(narrow, t)(v);                                     \
+        HONE_(past_caches)(p, HONE_OF(narrow, t)(v));                             \
     }                                                                             \
     HONE_INLINE HONE_F HONE_OF(round, t)(HONE_F v) {                              \
         return HONE_OF(widen, t)(HONE_OF(narrow, t)(v));                          \

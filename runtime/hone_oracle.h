@@ -52,7 +52,8 @@ struct oracle_map {
 // The result's elements stand at `kept`, and each gathers those of `reduced`.
 struct oracle_reduce {
     int op, n_runs;
-    int is_mean, unused;            // is_mean: work_is_mean() of ir/work.h
+    int is_mean;                    // work_is_mean() of ir/work.h
+    int lack;                       // of oracle_join: digits that partial sums have less than f32
     struct oracle_array from, out;  // out: of oracle_join alone
     struct oracle_axes kept, reduced;
     unsigned long long n, length;         // results; elements of each

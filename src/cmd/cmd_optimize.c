@@ -14,6 +14,7 @@
 #include "cmd/cmd.h"
 #include "cmd/live_view.h"
 #include "ops/op_optimize.h"
+#include "ops/op_problem.h"
 #include "ops/op_topics.h"
 
 enum { BATCH_MAX = 64, MOST_RACED = 256 };
@@ -273,7 +274,7 @@ static bool read_arguments(struct optimize_options *o, const struct arguments *a
 // What became of one file of several.
 struct result {
     const char *file;
-    bool found;
+    bool was_tried, found;
     double time_s, speedup, of_reach;  // NAN: not known
 };
 
@@ -299,6 +300,8 @@ static void print_summary(const struct result *results, int n) {
     printf("\n%9s %9s %9s  %s\n", "time", "speed-up", "of reach", "file");
     for (int i = 0; i < n; i++) {
         const struct result *r = &results[i];
+        if (!r->was_tried)  // interrupted before its turn came
+            continue;
         const char *time = isfinite(r->time_s) ? clock_duration(&a, 1e9 * r->time_s) : "-";
         printf("%*s", 9 + (strstr(time, "µ") != NULL), time);  // which is two bytes
         print_number(r->speedup, "%.2fx", 9);
@@ -337,36 +340,64 @@ static int badness(enum error_kind kind) {
     return 4;
 }
 
+// What became of several files.
+struct batch {
+    struct result *results;
+    enum error_kind worst;
+    bool ok, goes_on;
+};
+
+static void note_failure(struct batch *b, const struct error *one) {
+    b->ok = false;
+    b->goes_on = one->kind != ERROR_INTERRUPTED;
+    if (!b->goes_on || badness(one->kind) > badness(b->worst))
+        b->worst = one->kind;
+    fflush(stdout);
+    if (one->text[0])
+        fprintf(stderr, strchr(one->text, '\n') ? "%s" : "hone: %s\n", one->text);
+}
+
+// A file that is missing or has mistakes is told before the first one begins, not hours later.
+static void read_all(const struct optimize_options *o, const struct arguments *args,
+                     struct batch *b) {
+    for (int i = 0; i < args->count; i++) {
+        struct arena a = {0};
+        struct error one = {0};
+        struct loaded loaded;
+        b->results[i] = (struct result){
+            .file = args->values[i], .time_s = NAN, .speedup = NAN, .of_reach = NAN};
+        if (!op_load(&a, args->values[i], o->request.dims, &loaded, &one)) {
+            b->results[i].was_tried = true;
+            note_failure(b, &one);
+        }
+        arena_reset(&a);
+    }
+}
+
 // One after the other; what fails is said and does not keep the others from being tried.
 static bool optimize_all(struct optimize_options *o, struct printer *p,
                          const struct arguments *args, struct error *err) {
     struct arena a = {0};
-    struct result *results = arena_array(&a, struct result, args->count + 1);
-    enum error_kind worst = ERROR_NONE;
-    bool ok = true;
-    int n = 0;
-    for (bool goes_on = true; goes_on && n < args->count; n++) {
+    struct batch b = {
+        .results = arena_array(&a, struct result, args->count + 1), .ok = true, .goes_on = true};
+    read_all(o, args, &b);
+    for (int i = 0, n = 0; b.goes_on && i < args->count; i++) {
         struct error one = {0};
-        results[n] = (struct result){
-            .file = args->values[n], .time_s = NAN, .speedup = NAN, .of_reach = NAN};
-        o->request.file = args->values[n];
-        if (!o->events)
-            printf("%s%s\n", n ? "\n" : "", args->values[n]);
-        if (optimize_one(o, p, &results[n], &one))
+        if (b.results[i].was_tried)
             continue;
-        ok = false;
-        goes_on = one.kind != ERROR_INTERRUPTED;
-        worst = !goes_on || badness(one.kind) > badness(worst) ? one.kind : worst;
-        fflush(stdout);
-        if (one.text[0])
-            fprintf(stderr, strchr(one.text, '\n') ? "%s" : "hone: %s\n", one.text);
+        b.results[i].was_tried = true;
+        o->request.file = args->values[i];
+        if (!o->events)
+            printf("%s%s\n", n++ ? "\n" : "", args->values[i]);
+        if (!optimize_one(o, p, &b.results[i], &one))
+            note_failure(&b, &one);
     }
     if (!o->events)
-        print_summary(results, n);
+        print_summary(b.results, args->count);
     arena_reset(&a);
-    if (!ok)
-        *err = (struct error){.kind = worst};
-    return ok;
+    if (!b.ok)
+        *err = (struct error){.kind = b.worst};
+    return b.ok;
 }
 
 static struct printer printer_for(const struct optimize_options *o) {

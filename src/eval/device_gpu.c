@@ -19,7 +19,7 @@
 #include "oracle/oracle_plan.h"
 #include "profile/sass.h"
 
-enum { FLUSH_TIMES_L2 = 3, CLUSTER_MAX = 16, RESERVE_SHARE = 2 };
+enum { FLUSH_TIMES_L2 = 3, CLUSTER_MAX = 16, RESERVE_SHARE = 8 };
 
 // How much longer a call may take by the judge's clock than by the events, beyond what an empty
 // call does.

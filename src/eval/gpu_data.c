@@ -75,6 +75,15 @@ static void evict_others(struct judge *j, enum oracle_set set) {
             evict(j, &j->gpu->sets[s]);
 }
 
+// Inputs are drawn again in no time; what is expected of them takes long to compute.
+static void forget_inputs(struct judge *j, struct gpu_set *set) {
+    for (int i = 0; i < INPUTS_MAX; i++)
+        if (set->inputs[i])
+            j->gpu->bench.cu.release(set->inputs[i]);
+    memset(set->inputs, 0, sizeof set->inputs);
+    set->has_inputs = false;
+}
+
 int64_t gpu_free_bytes(struct judge *j) {
     size_t free_bytes = 0, total = 0;
     gpu_check(j, j->gpu->bench.cu.memory_info(&free_bytes, &total), "ask for memory");
@@ -91,13 +100,34 @@ bool gpu_make_room(struct judge *j, int64_t bytes) {
     return has_room;
 }
 
+// Runners load code and take the slots and scratch from what sets leave.
+static bool has_room(struct judge *j, int64_t bytes) {
+    const struct judge_gpu *g = j->gpu;
+    int64_t slots = 0;
+    struct gpu_layout l;
+    for (int slot = 0; !g->memory.is_there && slot < g->memory.n_slots; slot++) {
+        gpu_layout_make(&l, g->problem.buffers, 0, g->problem.n_buffers, slot, g->bench.page_bytes);
+        slots += l.total_bytes;
+    }
+    return gpu_free_bytes(j) >= bytes + slots + g->reserve_bytes;
+}
+
+// Others give way: inputs first, then whole sets, the last ones first, since the declared one is
+// asked for most often.
+static void give_way(struct judge *j, enum oracle_set set, int64_t bytes) {
+    for (int s = 0; s < SET_COUNT && !has_room(j, bytes); s++)
+        if (s != (int)set)
+            forget_inputs(j, &j->gpu->sets[s]);
+    for (int s = SET_COUNT - 1; s >= 0 && !has_room(j, bytes); s--)
+        if (s != (int)set)
+            evict(j, &j->gpu->sets[s]);
+}
+
 static bool take(struct judge *j, enum oracle_set set, int64_t bytes, cuda_pointer *to) {
     const struct cuda *cu = &j->gpu->bench.cu;
     if (*to)
         return true;
-    // Runners load code and take scratch from what is left.
-    if (gpu_free_bytes(j) < bytes + j->gpu->reserve_bytes)
-        evict_others(j, set);
+    give_way(j, set, bytes);
     if (cu->allocate(to, (size_t)bytes) == 0)
         return true;
     evict_others(j, set);
@@ -272,12 +302,16 @@ static bool upload_expected(struct judge *j, enum oracle_set set) {
     return true;
 }
 
+static bool has_makers(const struct judge *j) {
+    for (int i = 0; i < j->problem->n_inputs; i++)
+        if (j->problem->inputs[i].maker)
+            return true;
+    return false;
+}
+
 // Inputs that the card computed may differ from the host's in a last bit.
 static void forget_computed(struct judge *j) {
-    bool any = false;
-    for (int i = 0; i < j->problem->n_inputs; i++)
-        any = any || j->problem->inputs[i].maker;
-    if (!any)
+    if (!has_makers(j))
         return;
     gpu_forget_sets(j);
     for (int slot = 0; slot < SLOTS_MAX; slot++)
@@ -289,17 +323,35 @@ static bool prepare_expected(struct judge *j, enum oracle_set set) {
     struct gpu_set *s = &g->sets[set];
     if (s->has_expected)
         return true;
+    struct stretch computing = judge_begin(j);
     if (g->has_oracle && !compute_expected(j, set)) {
         log_info("the GPU cannot compute the truth; the host does");
         g->has_oracle = false;
         forget_computed(j);
     }
     s->has_expected = j->broken.kind == ERROR_NONE && (g->has_oracle || upload_expected(j, set));
+    judge_end(j, PHASE_TRUTH, computing);
     return s->has_expected;
 }
 
 bool gpu_declared_is_ready(struct judge *j) {
     return prepare_inputs(j, SET_DECLARED) && prepare_expected(j, SET_DECLARED);
+}
+
+// Is there room for one more set, what is expected of the others kept? Where there is not, it is
+// computed when it is compared with: ahead of that it would only drive out one that is needed
+// sooner. Computed inputs are looked at ahead in any case, since they may be unfit.
+static bool fits_ahead(struct judge *j, enum oracle_set set) {
+    int64_t bytes = 0;
+    if (set == SET_DECLARED || !j->gpu->has_oracle || has_makers(j))
+        return true;
+    for (int i = 0; i < j->problem->n_inputs; i++)
+        bytes += j->context.buffers[i].size_bytes;
+    for (int i = 0; i < j->problem->n_outputs; i++)
+        bytes += (output_type(j, i) == DTYPE_F32 ? 3 : 2) * expected_bytes(j, i);
+    for (int s = 0; s < SET_COUNT && !has_room(j, bytes); s++)
+        forget_inputs(j, &j->gpu->sets[s]);
+    return has_room(j, bytes);
 }
 
 void gpu_compute_expected(struct judge *j, unsigned sets) {
@@ -308,7 +360,7 @@ void gpu_compute_expected(struct judge *j, unsigned sets) {
     if (!j->gpu->has_oracle)
         oracle_compute(&j->oracle, sets, j->settings.n_threads);
     for (int s = 0; s < SET_COUNT; s++)
-        if (sets >> s & 1)
+        if (sets >> s & 1 && !j->gpu->sets[s].has_expected && fits_ahead(j, (enum oracle_set)s))
             prepare_expected(j, (enum oracle_set)s);
     gpu_oracle_release(&j->gpu->oracle);
 }
@@ -357,14 +409,19 @@ static void renew_by_host(struct judge *j, uint64_t seed, int i, cuda_pointer to
     free(values);
 }
 
+void gpu_draw_again(struct judge *j, int slot, int i) {
+    uint64_t seed = j->gpu->new_seeds[slot];
+    cuda_pointer to = gpu_input_at(j, slot, i);
+    if (!gpu_make_new_input(j, seed, i, to) && j->broken.kind == ERROR_NONE)
+        renew_by_host(j, seed, i, to);
+}
+
+// The look before the call takes their digest.
 void gpu_renew(struct judge *j, int slot, uint64_t seed) {
     j->slot_set[slot] = -1;
-    for (int i = 0; i < j->problem->n_inputs && j->broken.kind == ERROR_NONE; i++) {
-        cuda_pointer to = gpu_input_at(j, slot, i);
-        if (!gpu_make_new_input(j, seed, i, to) && j->broken.kind == ERROR_NONE)
-            renew_by_host(j, seed, i, to);
-        j->gpu->new_digests[slot][i] = gpu_input_digest(j, i, to);
-    }
+    j->gpu->new_seeds[slot] = seed;
+    for (int i = 0; i < j->problem->n_inputs && j->broken.kind == ERROR_NONE; i++)
+        gpu_draw_again(j, slot, i);
 }
 
 // An output in the host's memory.
@@ -391,9 +448,10 @@ bool gpu_compare(struct judge *j, struct subject *s, int slot, int output, uint3
                             .n = output_count(j, output),
                             .poison = word,
                             .type = output_type(j, output)};
-    *c = (struct comparison){.stats = o->stats};
+    *c = (struct comparison){0};
     if (!prepare_expected(j, set))
         return false;
+    c->stats = o->stats;
     if (o->choice)
         return oracle_compare(o, fetch_values(j, s, slot, output), word, c) &&
                j->broken.kind == ERROR_NONE;

@@ -12,7 +12,8 @@
 struct block_set {
     struct arena *arena;
     struct block_entry **slots;
-    int n, room;  // room: a power of two
+    int n, room;        // room: a power of two
+    const char *first;  // that was added; NULL: none was
 };
 
 struct block_set *block_set_new(struct arena *a) {
@@ -49,6 +50,8 @@ struct block_entry *block_set_add(struct block_set *s, const char *text) {
         return entry;
     *slot = entry = arena_new(s->arena, struct block_entry);
     entry->text = text;
+    if (!s->first)
+        s->first = text;
     if (2 * ++s->n > s->room)
         grow(s);
     return entry;
@@ -60,6 +63,10 @@ struct block_entry *block_set_find(struct block_set *s, const char *text) {
 
 bool block_set_has(const struct block_set *s, const char *text) {
     return *slot_of(s, text) != NULL;
+}
+
+const char *block_set_first(const struct block_set *s) {
+    return s->first;
 }
 
 struct block_entry *block_set_next(struct block_set *s, int *at) {

@@ -33,6 +33,10 @@ bool block_set_has(const struct block_set *s, const char *text);
 // NULL: it is not in the set.
 struct block_entry *block_set_find(struct block_set *s, const char *text);
 
+// The one that was added first, which is what a search of the space begins with unless it is told
+// otherwise. NULL: it is empty.
+const char *block_set_first(const struct block_set *s);
+
 // The block whose words differ from those of `text` the least: a word counts 1, a number by how
 // many times it doubles, at most 1. NULL: none has as many words.
 const char *block_set_nearest(const struct block_set *s, const char *text);

@@ -7,6 +7,7 @@
 // shared memory lies side by side and within one tap, wherever the window stands. A convolution of
 // windows of one element is a product as it stands, and is read where it is.
 #include "family/conv_mma.h"
+#include <assert.h>
 
 #include <math.h>
 
@@ -198,6 +199,7 @@ static void split_places(const struct mma_build *x, const struct build *c,
 // What the padded image has between two neighbours along an axis.
 static int64_t stride_of(const struct build *c, int axis) {
     int64_t n = c->f->groups * c->own->channels;
+    assert(c->f->n_axes <= SPATIAL_MAX);
     for (int i = axis + 1; i < c->f->n_axes; i++)
         n *= c->f->padded[i];
     return n;

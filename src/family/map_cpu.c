@@ -22,11 +22,6 @@ static const struct knob knobs[] = {
     {0},
 };
 
-static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
-    stage_set(s, "vec", 0, f->lanes == 1 ? 1 : t->vector_bytes >= 32 ? 8 : 4);
-    stage_set(s, "grain", 0, 16384);
-}
-
 static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
     if (!legal_vector(t, s, why) || !legal_lanes(s, f->lanes, why))
@@ -39,6 +34,17 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
     struct deal d = deal_out(&l.space, l.space.n_groups, stage_number(s, "grain", 0));
     arena_reset(&scratch);
     return legal_stream(s, d.n_rows > 1 ? d.n_columns : 0, why);
+}
+
+static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    struct region_work w;
+    struct objection why;
+    stage_set(s, "vec", 0, default_vec(t, f->lanes));
+    stage_set(s, "grain", 0, 16384);
+    region_count(f->region, &w);
+    stage_set_word(s, "store", is_long_stream(t, w.bytes_written) ? "stream" : "cached");
+    if (!is_legal(f, t, s, &why))
+        stage_set_word(s, "store", "cached");
 }
 
 struct body {

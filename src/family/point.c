@@ -499,6 +499,8 @@ static const struct loop_expr *elementwise(struct scope *s, const struct node *n
     enum loop_op op = loop_op_of[n->op];
     if (is_quick && op == LOOP_EXP)
         op = LOOP_EXP_QUICK;
+    if (op == LOOP_ERF && s->lowering->is_quick_erf && inside == LOOP_F32)
+        op = LOOP_ERF_QUICK;
     const struct loop_expr *e = n->n_args == 1   ? loop_unary(a, op, arg[0])
                                 : n->n_args == 2 ? loop_binary(a, op, arg[0], arg[1])
                                                  : loop_ternary(a, op, arg[0], arg[1], arg[2]);

@@ -438,7 +438,7 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
     const struct region *r = f->region;
     const struct node *n = &r->graph->nodes[f->anchor];
     int rank = r->graph->nodes[n->arg[0]].shape.rank;
-    stage_set(s, "vec", 0, f->lanes == 1 ? 1 : t->vector_bytes >= 32 ? 8 : 4);
+    stage_set(s, "vec", 0, default_vec(t, f->lanes));
     int grain = n->axes >> (rank - 1) & 1 ? 4 : 128, split = 1;
     stage_set(s, "grain", 0, grain);
     // Few results leave threads idle unless blocks share them.

@@ -108,10 +108,10 @@ static void default_stream(const struct form *f, const struct target *t, struct 
 
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
     struct region_work w;
-    stage_set(s, "vec", 0, f->lanes <= 1 ? 1 : t->vector_bytes >= 32 ? 8 : 4);
+    stage_set(s, "vec", 0, default_vec(t, f->lanes));
     stage_set(s, "rows", 0, default_rows(f->rows->n_rows, t));
     region_count(f->region, &w);
-    if (f->lanes > 1 && t->llc_bytes > 0 && w.bytes_written > (double)t->llc_bytes / 2)
+    if (f->lanes > 1 && is_long_stream(t, w.bytes_written))
         default_stream(f, t, s);
 }
 

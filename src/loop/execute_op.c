@@ -35,6 +35,7 @@ static const struct function functions[LOOP_OP_COUNT] = {
     FUNCTION(EXP, exp),
     [LOOP_EXP_QUICK] = {expf, exp},
     [LOOP_GELU_QUICK] = {gelu_single, gelu},
+    [LOOP_ERF_QUICK] = {erff, erf},
     FUNCTION(LOG, log),
     FUNCTION(SQRT, sqrt),
     [LOOP_RSQRT] = {root_inverse_single, root_inverse},

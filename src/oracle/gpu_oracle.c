@@ -15,7 +15,8 @@
 enum { FAULT_BYTES = 256, BLOCKS_MAX = 4096, FEW_THREADS = 1 << 15 };
 
 // Besides what is expected, computing it takes at most twice as much as the outputs, half as much
-// as the inputs, or this; or what is free on a large card.
+// as the inputs, or the least of these; or what is free on a large card. More than the most makes
+// nothing faster.
 static const int64_t work_least_bytes = (int64_t)64 << 20, work_most_bytes = (int64_t)4 << 30;
 
 bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubin,
@@ -467,11 +468,12 @@ bool gpu_oracle_compute(struct gpu_oracle *o, const struct gpu_oracle_request *r
     budget = budget > inputs / 2 ? budget : inputs / 2;
     if (budget < work_least_bytes)
         budget = work_least_bytes;
-    if (o->bench->cu.memory_info(&free_bytes, &total) == 0) {
+    if (!request->n_rows && o->bench->cu.memory_info(&free_bytes, &total) == 0) {
         int64_t spare = (int64_t)(free_bytes / 8);
         spare = spare < work_most_bytes ? spare : work_most_bytes;
         budget = budget > spare ? budget : spare;
     }
+    budget = budget < work_most_bytes ? budget : work_most_bytes;
     if (request->n_rows)
         oracle_plan_make_rows(&a, p, request->n_rows, &l.plan);
     else

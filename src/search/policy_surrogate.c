@@ -20,6 +20,7 @@
 #include "family/lower.h"
 #include "family/moves_far.h"
 #include "lang/lang.h"
+#include "mind/expect.h"
 #include "mind/priors.h"
 #include "mind/proposer.h"
 #include "model/target.h"
@@ -41,8 +42,9 @@ static const struct policy_setting settings[] = {
                0.03},
     [SIBLINGS] = {"siblings",
                   "blocks of memory's, timed on siblings, that the model is made of too", 32, 32},
-    [DEFAULT] = {"default", "1: the default kernel is in the pool, whatever the run began with", 1,
-                 1},
+    [DEFAULT] = {"default",
+                 "the default kernel of a run that began with another: 1: in the pool, 2: at once",
+                 2, 2},
     {0},
 };
 
@@ -61,6 +63,7 @@ struct item {
     const struct finding *finding;  // of the parent, that asks for this move; NULL: none does
     const struct action *action;    // of the finding
     const char *bottleneck;         // class of what limits the parent; NULL: not known
+    double from;                    // closed form of the parent's block, as a move's prior
     double gain;                    // that is expected; below 0: not to be tried
 };
 
@@ -108,11 +111,13 @@ static void grow(struct search_state *s, struct pool *p, int n_nodes) {
     p->n_nodes = n_nodes;
 }
 
-// The first finding of its parent that asks for the move.
-static void find_action(const struct search_node *parent, struct item *x) {
+// The first finding of its parent that asks for the move, of those that may be heard.
+static void find_action(const struct search_context *c, struct item *x) {
+    const struct search_node *parent = &c->nodes[x->parent];
     for (int f = 0; f < parent->n_findings; f++)
         for (int i = 0; i < parent->findings[f].n_actions; i++)
-            if (action_stands_for(&parent->findings[f].actions[i], x->move)) {
+            if (expect_hears(c->feedback, &parent->findings[f]) &&
+                action_stands_for(&parent->findings[f].actions[i], x->move)) {
                 x->finding = &parent->findings[f];
                 x->action = &parent->findings[f].actions[i];
                 return;
@@ -120,7 +125,7 @@ static void find_action(const struct search_node *parent, struct item *x) {
 }
 
 static struct item *items_of(const struct search_context *c, struct search_state *s, int node,
-                             const struct move *moves, int n) {
+                             double from, const struct move *moves, int n) {
     struct item *items = arena_array(&s->arena, struct item, n + 1);
     const char *bottleneck = decide_bottleneck(c, node);
     for (int i = 0; i < n; i++) {
@@ -130,8 +135,9 @@ static struct item *items_of(const struct search_context *c, struct search_state
                                  .move = &moves[i],
                                  .features = features_of(&s->arena, moves[i].kernel),
                                  .hash = hash_bytes(text, strlen(text), 1),
-                                 .bottleneck = bottleneck};
-        find_action(&c->nodes[node], &items[i]);
+                                 .bottleneck = bottleneck,
+                                 .from = from};
+        find_action(c, &items[i]);
         arena_reset(&scratch);
     }
     return items;
@@ -149,7 +155,7 @@ static void know(const struct search_context *c, struct search_state *s, struct 
     const struct move *moves = s->tree.at[node].works || node == 0
                                    ? moves_list(&s->arena, c->problem, c->target, own, &n)
                                    : NULL;
-    k->near = items_of(c, s, node, moves, n);
+    k->near = items_of(c, s, node, k->prior, moves, n);
     k->n_near = n;
 }
 
@@ -164,26 +170,33 @@ static void know_far(const struct search_context *c, struct search_state *s, str
     rng_init(&rng, c->seed + (uint64_t)node);
     k->has_far = true;
     const struct move *moves = moves_far(&s->arena, c->problem, c->target, own, room, &rng, &n);
-    k->far = items_of(c, s, node, moves, n);
+    k->far = items_of(c, s, node, k->prior, moves, n);
     k->n_far = n;
 }
 
-// The default kernel, whatever the run began with: from stages that somebody gave (--start) many
-// moves lead there, each of which would have to be judged.
-static void know_default(const struct search_context *c, struct search_state *s, struct pool *p) {
-    struct kernel *k = arena_new(&s->arena, struct kernel);
+// What a run begins with unless it is told otherwise; on a table that is its first block. NULL:
+// there is none that is legal.
+static struct kernel *default_kernel(const struct search_context *c, struct arena *a) {
+    const char *first = c->target->blocks ? block_set_first(c->target->blocks) : NULL;
+    struct kernel *k = first ? read_block(a, first) : arena_new(a, struct kernel);
     struct error why = {0};
-    lower_default(&s->arena, c->problem, c->target, k);
-    if (policy_setting(c, DEFAULT) <= 0 || !lower_check(&s->arena, c->problem, c->target, k, &why))
+    if (!first)
+        lower_default(a, c->problem, c->target, k);
+    return k && lower_check(a, c->problem, c->target, k, &why) ? k : NULL;
+}
+
+// From stages that somebody gave (--start) many moves lead to the default kernel, each of which
+// would have to be judged.
+static void know_default(const struct search_context *c, struct search_state *s, struct pool *p) {
+    struct kernel *k = policy_setting(c, DEFAULT) > 0 ? default_kernel(c, &s->arena) : NULL;
+    if (!k)
         return;
     struct move *m = arena_new(&s->arena, struct move);
     *m = (struct move){.words = "the default kernel",
                        .kernel = k,
                        .text = kernel_print(&s->arena, k),
                        .prior = moves_prior(c->problem, c->target, k)};
-    if (c->target->blocks && !block_set_has(c->target->blocks, m->text))
-        return;
-    p->elsewhere = items_of(c, s, 0, m, 1);
+    p->elsewhere = items_of(c, s, 0, NAN, m, 1);
     p->n_elsewhere = 1;
 }
 
@@ -231,8 +244,11 @@ static double bonus_of(const struct search_context *c, const struct item *x) {
                                        x->finding ? x->finding->tool : NULL, x->bottleneck);
         bonus += policy_setting(c, LEARNED) * prior_log_gain(&p);
     }
-    if (x->finding && x->finding->expected_gain > 1)
-        bonus += fmin(policy_setting(c, FOUND), log(x->finding->expected_gain));
+    if (x->finding) {
+        struct expect_from from = {x->from, c->nodes[x->parent].time_s, NAN};
+        double most = policy_setting(c, FOUND), gain = log(expect_gain(&from, x->finding, x->move));
+        bonus += isfinite(gain) ? fmax(-most, fmin(most, gain)) : 0;
+    }
     return bonus;
 }
 
@@ -288,9 +304,11 @@ static int far_of(const struct known *k) {
     return k->is_leader ? k->n_far : 0;
 }
 
-static struct item *next_item(struct pool *p) {
+static struct item *next_item(const struct search_context *c, struct pool *p) {
     struct item *best = NULL;
     take_best(p->elsewhere, p->n_elsewhere, &best);
+    if (best && policy_setting(c, DEFAULT) > 1)
+        return best;
     for (int i = 0; i < p->n_sources; i++) {
         struct known *k = &p->nodes[p->sources[i]];
         take_best(k->near, k->n_near, &best);
@@ -378,7 +396,7 @@ static int propose_known(const struct search_context *c, struct search_state *s,
     int got = 0;
     if (!follow(c, s, p))
         return 0;
-    for (struct item *x; got < n && (x = next_item(p));) {
+    for (struct item *x; got < n && (x = next_item(c, p));) {
         struct proposal proposal = proposal_of(c->scratch, x);
         got += decide_on(c, s, x->parent, &proposal, out + got);
         shade(p, x);

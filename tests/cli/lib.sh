@@ -60,6 +60,12 @@ $got
 expected $want_status and a line matching: $want"
 }
 
+# also PATTERN: and so does some other line of the last command's.
+also() {
+    printf '%s\n' "$got" | grep -Eq -e "$1" || fail "no line matches: $1
+$got"
+}
+
 # valid SCHEMA COMMAND...: its standard output is one document that docs/schema/SCHEMA.json
 # admits. The document is then in $TMP/json.
 valid() {

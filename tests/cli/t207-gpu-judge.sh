@@ -10,7 +10,7 @@ judge() {
 }
 
 expect_match 0 '^right.cu: ok$' judge right
-expect_match 0 'correct +16 calls on 12 input sets' judge right
+also 'correct +17 calls on 13 input sets'
 
 # What the kernels do not know is left to the host; they agree on what they do.
 cat >whole.hone <<'END'
@@ -31,11 +31,11 @@ for name in partial noop overrun mutate illegal ends stale endless missing; do
     kernel $name
 done
 expect_match 1 '^partial.cu: wrong$' judge partial
-expect_match 1 'y\[999\] is 0, expected' judge partial
+also 'y\[999\] is 0, expected'
 expect_match 1 '^noop.cu: wrong \(unwritten\)$' judge noop
 expect_match 1 "wrote beyond the ends of 'y'" judge overrun
 expect_match 1 '^mutate.cu: cheat \(input-mutated\)$' judge mutate
-expect_match 1 "wrote to the input 'x'" judge mutate
+also "wrote to the input 'x'"
 expect_match 1 'CUDA_ERROR_ILLEGAL_ADDRESS' judge illegal
 expect_match 1 '^ends.cu: crash$' judge ends
 expect_match 1 '^stale.cu: cheat \(stale-output\)$' judge stale
@@ -48,10 +48,10 @@ for name in twice sniffs_scale keeps_by_sum keeps_declared clears_new; do
     kernel $name
 done
 expect_match 1 '^keeps_by_sum.cu: cheat \(stale-output\)$' judge keeps_by_sum
-expect_match 1 'inputs: declared, rows in another order' judge keeps_by_sum
-expect_match 0 'correct +17 calls on 13 input sets' "$HONE" eval twice.hone twice.cu --target cuda --verify
+also 'inputs: declared, rows in another order'
+expect_match 0 'correct +18 calls on 14 input sets' "$HONE" eval twice.hone twice.cu --target cuda --verify
 expect_match 1 '^sniffs_scale.cu: wrong$' "$HONE" eval twice.hone sniffs_scale.cu --target cuda --verify
-expect_match 1 'inputs: declared, times a power of two' "$HONE" eval twice.hone sniffs_scale.cu --target cuda --verify
+also 'inputs: declared, times a power of two'
 # Data that exist for one call, among the timed ones: the rows that differ must be right, or all of
 # it where rows hang on one another; the host looks where the card cannot.
 sed 's/^y = .*/y = x * 2 + max(sign(x) * sign(x))/' affine.hone >mixed.hone
@@ -124,8 +124,7 @@ grep -q '"launches": \[' json || fail 'no launches in the document'
 grep -q '"tool": "spill"' json || fail "no findings in the document"
 expect_match 0 ' spill \(low[^)]*\): arrays of a thread lie in memory' \
     "$HONE" eval affine.hone right.cu --target cuda --baseline right.cu --screen
-expect_match 0 'findings +waves \(high[^)]*\): multiprocessors have no work.*; 4 blocks for 100 multiprocessors' \
-    "$HONE" eval affine.hone right.cu --target cuda --baseline right.cu --screen
+also 'findings +waves \(high[^)]*\): multiprocessors have no work.*; 4 blocks for 100 multiprocessors'
 
 # Nothing of a call is left in shared and local memory for the next one to find.
 for memory in shared local; do
@@ -140,7 +139,7 @@ kernel right 'cluster(3)'
 expect_match 1 'no multiple of its cluster' judge right
 kernel right '' '__device__ float kept[10]; __global__ void keep() { kept[threadIdx.x] += 1; }'
 expect_match 1 '^right.cu: illegal \(global-state\)$' judge right
-expect_match 1 "variable 'kept' in device memory outlives a call" judge right
+also "variable 'kept' in device memory outlives a call"
 kernel right '' '#include "/etc/hostname"'
 expect_match 1 "#include of '/etc/hostname'; allowed are dev.h, stdint.h and CUDA" judge right
 # The compiler itself cannot open it either.

@@ -29,7 +29,7 @@ kernel wrong.c 1 3
 # Which one is faster is for the clock to say; that something is said about the two is not.
 expect_match 0 '^(a.c is faster than b.c|b.c is faster than a.c|no difference between a.c and b.c is resolved): ' \
     "$HONE" eval affine.hone a.c b.c --seconds 0.1
-expect_match 0 '^  speed-up  .* over b.c' "$HONE" eval affine.hone a.c b.c --seconds 0.1
+also '^  speed-up  .* over b.c'
 # A kernel that does everything thousands of times is slower, on any machine. One with other work may
 # not be able to tell, and says so; then once more.
 faster() { # CANDIDATES: a.c and slow.c
@@ -127,7 +127,7 @@ C
 expect_match 1 '^chance.c: unstable$' "$HONE" eval chance.hone chance.c --verify
 sed 's/^problem chance$/&\norder any/' chance.hone >any.hone
 expect_match 0 'not deterministic: [0-9]+ of [0-9]+ calls gave other bits' "$HONE" eval any.hone chance.c --verify
-expect_match 0 '^chance.c: ok$' "$HONE" eval any.hone chance.c --verify
+also '^chance.c: ok$'
 
 # What is timed holds the lease of its device: while somebody else does, a verdict without times comes, one with them waits
 # and says how long. Who compiles and verifies does not hold it.

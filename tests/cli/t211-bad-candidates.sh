@@ -61,7 +61,7 @@ rm -f huge.c huge.hone
     printf '#define B(x) A(A(A(x)))\nint f(int i);\nint f(int i) { B(B(B(i *= i;))) return i; }\n'
 } >slow.c
 expect_match 1 'no-compile' env HONE_COMPILE_SECONDS=1 "$HONE" eval "$P" slow.c --verify
-expect_match 1 'the compiler took more than 1 s' env HONE_COMPILE_SECONDS=1 "$HONE" eval "$P" slow.c --verify
+also 'the compiler took more than 1 s'
 # And one that would fill the disk or the memory: an object of gigabytes.
 printf '%s\nconst char table[3000000000] = {1};\n' "$plan" >wide.c
 expect_match 1 'no-compile|limits' env HONE_COMPILE_SECONDS=20 "$HONE" eval "$P" wide.c --verify

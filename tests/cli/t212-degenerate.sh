@@ -26,8 +26,7 @@ END
 
 # The verdict is given and marked, right or wrong, for a person and for a program.
 expect_match 0 '^nothing.c: ok, on a degenerate problem$' "$HONE" eval zeros.hone nothing.c --verify
-expect_match 0 '^  degenerate: a kernel that does no more than writing zeros would pass' \
-    "$HONE" eval zeros.hone nothing.c --verify
+also '^  degenerate: a kernel that does no more than writing zeros would pass'
 expect_match 1 '^copies.c: wrong, on a degenerate problem$' "$HONE" eval zeros.hone copies.c --verify
 expect_match 0 'no more than copying an input would pass' "$HONE" eval copy.hone copies.c --verify
 expect_match 1 'no more than writing one constant would pass' "$HONE" eval constant.hone copies.c --verify

@@ -37,7 +37,7 @@ valid runs "$HONE" runs --json
 [ "$(grep -c '"run":' json)" = 3 ] || fail 'not three runs'
 expect_match 0 '^ *3  done  ' "$HONE" runs
 expect_match 0 '^run 1: softmax on cpu' "$HONE" show 1
-expect_match 0 '^  1[ *] ' "$HONE" show 1
+also '^  1[ *] '
 valid show "$HONE" show 1 --json
 valid node "$HONE" show 1.1 --json
 expect_match 0 '^node      1\.0' "$HONE" show 1.0

@@ -15,6 +15,8 @@ for words in '^hone: .*none.hone: No such file' '^ +- +- +-  bad.hone \(failed\)
     '^ +[0-9.]+ .+s +[0-9.]+x +-  .*softmax.hone$' '^stored    run 1 in s'; do
     printf '%s\n' "$got" | grep -Eq "$words" || fail "no line matches $words: $got"
 done
+# What cannot be read is told before the first one begins.
+printf '%s\n' "$got" | awk '/none.hone: No such file/ && !begun { early = 1 } /^run  / { begun = 1 } END { exit !early }' || fail "told late: $got"
 [ "$(wc -l <events.jsonl)" -ge 4 ] || fail "too few events: $(cat events.jsonl)"
 while read -r event; do
     printf '%s\n' "$event" | "$(dirname "$HONE")/validate" "$ROOT/docs/schema/event.json" || fail "not an event: $event"

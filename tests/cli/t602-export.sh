@@ -17,7 +17,7 @@ for problem in "softmax M=96,N=128 --start stream.hone" "gelu M=40,N=72" "gemm M
     env -i PATH=/usr/bin:/bin make -s -C "$1" >out 2>&1 || fail "make $1: $(cat out)"
     [ ! -s out ] || fail "make $1 warned: $(cat out)"
     expect_match 0 '^ok$' "./$1/check"
-    expect_match 0 '^[a-z]+: [0-9]+ of [0-9]+ sampled elements right' "./$1/check"
+    also '^[a-z]+: [0-9]+ of [0-9]+ sampled elements right'
     valid proof cat "$1/PROOF.json"
 done
 
