@@ -456,9 +456,10 @@ static node_id beside(const struct graph *g, node_id id, enum op op, double cons
     return -1;
 }
 
-// What the node is gelu of, as composites.def spells it; -1: of nothing.
-static node_id gelu_of(const struct graph *g, const struct node *n) {
-    for (int i = 0; i < 2 && n->op == OP_MUL; i++) {
+// What the node is gelu of, as composites.def spells it; -1: of nothing, or it must be exact.
+static node_id gelu_of(const struct lowering *l, const struct node *n) {
+    const struct graph *g = l->region->graph;
+    for (int i = 0; i < 2 && l->is_quick && n->op == OP_MUL; i++) {
         node_id x = beside(g, n->arg[i], OP_MUL, 0.5);
         node_id erf = beside(g, n->arg[1 - i], OP_ADD, 1);
         if (x >= 0 && erf >= 0 && g->nodes[erf].op == OP_ERF &&
@@ -466,6 +467,14 @@ static node_id gelu_of(const struct graph *g, const struct node *n) {
             return x;
     }
     return -1;
+}
+
+// Where results are rounded to 16 bits, some functions need not be exact.
+static enum loop_op op_of(const struct lowering *l, const struct node *n, enum loop_dtype inside) {
+    enum loop_op op = loop_op_of[n->op];
+    if (inside == LOOP_F32 && l->is_quick && op == LOOP_EXP)
+        return LOOP_EXP_QUICK;
+    return inside == LOOP_F32 && l->is_quick_erf && op == LOOP_ERF ? LOOP_ERF_QUICK : op;
 }
 
 static const struct loop_expr *elementwise(struct scope *s, const struct node *n,
@@ -480,9 +489,8 @@ static const struct loop_expr *elementwise(struct scope *s, const struct node *n
     }
     const struct loop_expr *arg[ARGS_MAX] = {NULL};
     enum loop_dtype inside = type_inside(s->lowering->region->graph, n);
-    bool is_quick = s->lowering->is_quick && inside == LOOP_F32;
-    node_id gelu = is_quick ? gelu_of(s->lowering->region->graph, n) : -1;
-    if (gelu >= 0)
+    node_id gelu = gelu_of(s->lowering, n);
+    if (gelu >= 0 && inside == LOOP_F32)
         return loop_let(s->builder, n->name,
                         loop_unary(a, LOOP_GELU_QUICK, as(a, point_value(s, gelu, map), inside)));
     for (int i = 0; i < n->n_args; i++) {
@@ -496,11 +504,7 @@ static const struct loop_expr *elementwise(struct scope *s, const struct node *n
                                                : loop_round_to(a, arg[0], n->dtype));
     if (expand_has(n->op))
         return loop_let(s->builder, n->name, expand_build(s->builder, n, arg));
-    enum loop_op op = loop_op_of[n->op];
-    if (is_quick && op == LOOP_EXP)
-        op = LOOP_EXP_QUICK;
-    if (op == LOOP_ERF && s->lowering->is_quick_erf && inside == LOOP_F32)
-        op = LOOP_ERF_QUICK;
+    enum loop_op op = op_of(s->lowering, n, inside);
     const struct loop_expr *e = n->n_args == 1   ? loop_unary(a, op, arg[0])
                                 : n->n_args == 2 ? loop_binary(a, op, arg[0], arg[1])
                                                  : loop_ternary(a, op, arg[0], arg[1], arg[2]);
