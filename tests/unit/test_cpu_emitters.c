@@ -1,6 +1,7 @@
 // Emitters for a CPU over many sizes, in the interpreter of loops. Scans: along and across, whole
 // lines and pieces of them, forward and backward, inclusive and not, sums and products, with
-// lengths around vectors and runs. Tiles: what is read across, with edges, in every type.
+// lengths around vectors and runs. Tiles: what is read across, with edges, in every type. Rows: of
+// several axes, in one stretch of memory and in many.
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -153,4 +154,27 @@ Test(map_tiles_cpu, is_chosen_for_large_transposes_alone) {
                      cases[i].is_tiled, "%s", cases[i].text);
         arena_reset(&a);
     }
+}
+
+Test(rowwise_cpu, rows_along_several_axes) {
+    static const char *const keeps[] = {"reread  ahead 0  overlap none",
+                                        "local  ahead 1  overlap rows",
+                                        "reread  ahead 1  overlap rows"};
+    static const char *const texts[] = {
+        "problem p\nin x : f32[3, 4, 5, 7]\nout y : f32[3, 4, 5, 7]\ny = instancenorm(x)\n",
+        "problem p\nin x : f32[3, 4, 5, 7]\nin w : f32[4]\nin b : f32[4]\n"
+        "out y : f32[3, 4, 5, 7]\ny = batchnorm(x, w, b)\n",
+        "problem p\nin x : f16[3, 4, 6]\nin w : f16[4, 6]\nin b : f16[4, 6]\n"
+        "out y : f16[3, 4, 6]\ny = layernorm(x, w, b, axis=(1, 2))\n",
+        "problem p\nin x : f32[5, 4, 33]\nout y : f32[5, 4, 33]\n"
+        "y = x / sqrt(sum(x * x, axis=(0, 2), keepdims=true))\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int k = 0; k < 3; k++) {
+            char stage[200];
+            snprintf(stage, sizeof stage,
+                     "rowwise  vec 4  rows 2  unroll 2  keep %s  divide exact  store cached",
+                     keeps[k]);
+            check(texts[i], stage);
+        }
 }
