@@ -3,7 +3,8 @@
     python3 bridge/tensor.py HONE <cases
 
 A case is a line `TYPE LAYOUT M N K [KNOBS]`: TYPE is bf16, f16 (results of the same type), f16-f32, tf32,
-f32, f32-exact or i8 (results of i32, against torch._int_mm); LAYOUT says how the operands are stored, n (row by row) or t (transposed) each; KNOBS are those of
+f32, f32-exact, i8 (results of i32, against torch._int_mm), f8 (f8e4m3, results of bf16, sums of f22, against torch._scaled_mm; f8-fast: against its
+use_fast_accum; f8-f32: with sums of f32); LAYOUT says how the operands are stored, n (row by row) or t (transposed) each; KNOBS are those of
 `gemm as mma` (or `as wgmma` and its own), none for the kernel that hone would begin with. The text of `hone emit` is compiled by nvcc
 and launched as its plan says, all of its kernels, from a graph; 4096 elements are compared with float64 before anything is timed; then
 batches alternate, ours, theirs, theirs, ours, and the medians are printed, a line for each case.
@@ -26,10 +27,26 @@ TYPES = {
     "f32": (torch.float32, torch.float32),
     "f32-exact": (torch.float32, torch.float32),
     "i8": (torch.int8, torch.int32),
+    "f8": (torch.float8_e4m3fn, torch.bfloat16),
+    "f8-fast": (torch.float8_e4m3fn, torch.bfloat16),
+    "f8-f32": (torch.float8_e4m3fn, torch.bfloat16),
 }
-NAMES = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32", torch.int8: "i8", torch.int32: "i32"}
+PRECISIONS = {
+    "tf32": "precision tf32",
+    "f32-exact": "precision f32 exact",
+    "f8": "precision f8e4m3 accumulate f22",
+    "f8-fast": "precision f8e4m3 accumulate f22",
+}
+NAMES = {
+    torch.float8_e4m3fn: "f8e4m3",
+    torch.bfloat16: "bf16",
+    torch.float16: "f16",
+    torch.float32: "f32",
+    torch.int8: "i8",
+    torch.int32: "i32",
+}
 DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-MAP_TYPES = {torch.bfloat16: 9, torch.float16: 6, torch.float32: 7, torch.int8: 0}  # CUtensorMapDataType
+MAP_TYPES = {torch.bfloat16: 9, torch.float16: 6, torch.float32: 7, torch.int8: 0, torch.float8_e4m3fn: 0}  # CUtensorMapDataType
 CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 SWIZZLE_128 = 3  # CU_TENSOR_MAP_SWIZZLE_128B
 BATCHES = 9
@@ -46,8 +63,7 @@ def problem_text(kind, layout, m, n, k, knobs):
     stored, result = (NAMES[t] for t in TYPES[kind])
     a = "M, K" if layout[0] == "n" else "K, M"
     b = "K, N" if layout[1] == "n" else "N, K"
-    precision = {"tf32": "precision tf32", "f32-exact": "precision f32 exact"}.get(kind, "")
-    text = f"problem product\n{precision}\ndim M = {m}, N = {n}, K = {k}\n"
+    text = f"problem product\n{PRECISIONS.get(kind, '')}\ndim M = {m}, N = {n}, K = {k}\n"
     draw = "integers(-128, 127)" if kind == "i8" else "normal"
     text += f"in a : {stored}[{a}] ~ {draw}\nin b : {stored}[{b}] ~ {draw}\nout c : {result}[M, N]\n"
     text += f"c = {'a' if layout[0] == 'n' else 'a.T'} @ {'b' if layout[1] == 'n' else 'b.T'}\n"
@@ -209,6 +225,15 @@ def draw(shape, stored):
     return torch.randn(shape, device="cuda").to(stored)
 
 
+def multiply(kind, left, right, one):
+    """The product by PyTorch."""
+    if kind == "i8":
+        return torch._int_mm(left, right)
+    if kind.startswith("f8"):
+        return torch._scaled_mm(left, right, one, one, out_dtype=torch.bfloat16, use_fast_accum=kind == "f8-fast")
+    return torch.matmul(left, right)
+
+
 def compare(hone, line):
     kind, layout, *rest = line.split(None, 5)
     m, n, k = (int(v) for v in rest[:3])
@@ -221,9 +246,11 @@ def compare(hone, line):
     c = torch.full((m, n), -1 if kind == "i8" else float("nan"), device="cuda", dtype=result)
     torch.backends.cuda.matmul.allow_tf32 = kind == "tf32"
     ours = lambda: kernel.launch({"a": a, "b": b, "c": c})
-    theirs = lambda: torch._int_mm(left, right) if kind == "i8" else torch.matmul(left, right)
+    one = torch.ones((), device="cuda")
+    theirs = lambda: multiply(kind, left, right, one)
     ours()
-    mine, peer = error_of(c, left, right), error_of(theirs(), left, right)
+    exact = [t.half() if kind.startswith("f8") else t for t in (left, right)]
+    mine, peer = error_of(c, *exact), error_of(theirs(), *exact)
     repeats = max(1, int(2e12 / (2.0 * m * n * k + 1e9)))
     times = ([], [])
     graphs = [record(call, repeats) for call in (ours, theirs)]

@@ -243,10 +243,10 @@ static void multiply_parts(const struct mma_build *x, struct loop_builder *b, in
 }
 
 static void multiply(const struct mma_build *x, struct loop_builder *b, int set) {
-    static const enum loop_intrinsic by_kind[] = {[MMA_KIND_F16] = INTRINSIC_MMA_F16,
-                                                  [MMA_KIND_BF16] = INTRINSIC_MMA_BF16,
-                                                  [MMA_KIND_TF32] = INTRINSIC_MMA_TF32,
-                                                  [MMA_KIND_I8] = INTRINSIC_MMA_I8};
+    static const enum loop_intrinsic by_kind[] = {
+        [MMA_KIND_F16] = INTRINSIC_MMA_F16,   [MMA_KIND_BF16] = INTRINSIC_MMA_BF16,
+        [MMA_KIND_TF32] = INTRINSIC_MMA_TF32, [MMA_KIND_I8] = INTRINSIC_MMA_I8,
+        [MMA_KIND_E4M3] = INTRINSIC_MMA_E4M3, [MMA_KIND_E5M2] = INTRINSIC_MMA_E5M2};
     struct loop_builder by_row, by_column;
     if (x->z.kind == MMA_KIND_TF32X3) {
         multiply_parts(x, b, set);

@@ -1,5 +1,7 @@
 // gemm on tensor cores that a warpgroup drives (wgmma, sm_90a), for operands of f16 and bf16, of i8
-// that lie along K, and for those of f32 as two parts of f16 each (gemm_wgmma_split.c).
+// that lie along K, and for those of f32 as two parts of f16 each (gemm_wgmma_split.c). Those of f8
+// are multiplied as they are where the problem says that sums may be as short as tensor cores make
+// them then (`accumulate f22`) and both lie along K; else they become f16, which has them exactly.
 //
 // As many blocks as there are multiprocessors walk over tiles of the result. One warpgroup of a
 // block has the copy engine fill a ring of slices in shared memory, the others multiply them as
@@ -62,6 +64,7 @@ static const struct knob knobs[] = {
 enum {
     CHUNK_TERMS = 128,
     CHUNK_TF32 = 512,
+    CHUNK_F8 = 512,
     REGISTERS_OF_TWO = 240,
     REGISTERS_OF_ONE = 255,
     REGISTERS_ELSE = 48
@@ -106,10 +109,28 @@ static bool find_side(const struct form *f, bool is_lhs, struct wgmma_side *s,
     return true;
 }
 
+static bool is_f8(enum dtype t) {
+    return t == DTYPE_F8E4M3 || t == DTYPE_F8E5M2;
+}
+
+// Are operands of f8 multiplied as they are?
+static bool multiplies_f8(const struct form *f) {
+    struct objection why;
+    struct wgmma_side side[2];
+    if (!f->region->problem->precision.short_sums || f->gemm->k % 16 != 0)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (!find_side(f, i == 0, &side[i], &why) || !side[i].along_k)
+            return false;
+    return node_of(f, side[0].leaf)->dtype == node_of(f, side[1].leaf)->dtype;
+}
+
 // Into how many parts of f16 operands of f32 are split, whatever they are read or computed from. 0:
-// they are not f32, or products must be f32's own. One part has the digits of tf32.
+// they are not f32, or products must be f32's own. One part has the digits of tf32, and all of f8.
 static int parts_of(const struct form *f) {
     const struct precision *p = &f->region->problem->precision;
+    if (f->gemm->is_f8)
+        return multiplies_f8(f) ? 0 : 1;
     bool narrower = p->operand == PRECISION_TYPE && p->type != DTYPE_F32;
     if (node_of(f, f->gemm->lhs)->dtype != DTYPE_F32 ||
         node_of(f, f->gemm->rhs)->dtype != DTYPE_F32 || narrower || p->is_exact)
@@ -129,6 +150,27 @@ static void find_split_side(const struct form *f, bool is_lhs, struct wgmma_side
     s->is_batch = g->batch > 1 && !is_same;
 }
 
+// Can the copy engine bring both operands, and wgmma read them?
+static bool accepts_rows(const struct form *f, const struct wgmma_side side[2], enum dtype type,
+                         struct objection *why) {
+    const struct gemm_form *g = f->gemm;
+    const char *anchor = node_of(f, g->anchor)->name;
+    for (int i = 0; i < 2; i++) {
+        int64_t row = (side[i].along_k ? g->k : side[i].size) * dtype_size(type, 1);
+        if (type == DTYPE_I8 && !side[i].along_k)
+            return objection(why, NULL,
+                             "wgmma multiplies i8 that lie side by side along K, and the %s "
+                             "operand of %s does not; take nest",
+                             i == 0 ? "left" : "right", anchor);
+        if (row % 16 != 0)
+            return objection(why, NULL,
+                             "the copy engine needs rows of a multiple of 16 bytes, and those of "
+                             "the %s operand of %s have %lld; take mma or simt",
+                             i == 0 ? "left" : "right", anchor, (long long)row);
+    }
+    return true;
+}
+
 static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
     (void)t;
     const struct gemm_form *g = f->gemm;
@@ -142,26 +184,13 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
     enum dtype a = node_of(f, side[0].leaf)->dtype, b = node_of(f, side[1].leaf)->dtype;
     bool narrower = p->operand == PRECISION_TYPE && p->type != a && p->type != DTYPE_F32;
     bool is_i8 = a == DTYPE_I8 && g->is_whole, is_half = a == DTYPE_F16 || a == DTYPE_BF16;
-    if (a != b || !(is_i8 || (is_half && !narrower)))
+    if (a != b || !(is_i8 || is_f8(a) || (is_half && !narrower)))
         return objection(why, NULL,
-                         "wgmma multiplies two operands of f16, bf16, i8 or f32 (not "
+                         "wgmma multiplies two operands of f16, bf16, f8, i8 or f32 (not "
                          "exactly), and those of %s are %s and %s%s; take mma or simt",
                          anchor, dtype_name(a), dtype_name(b),
                          p->is_exact ? " under 'f32 exact'" : "");
-    for (int i = 0; i < 2; i++) {
-        int64_t row = (side[i].along_k ? g->k : side[i].size) * dtype_size(a, 1);
-        if (is_i8 && !side[i].along_k)
-            return objection(why, NULL,
-                             "wgmma multiplies i8 that lie side by side along K, and the %s "
-                             "operand of %s does not; take nest",
-                             i == 0 ? "left" : "right", anchor);
-        if (row % 16 != 0)
-            return objection(why, NULL,
-                             "the copy engine needs rows of a multiple of 16 bytes, and those of "
-                             "the %s operand of %s have %lld; take mma or simt",
-                             i == 0 ? "left" : "right", anchor, (long long)row);
-    }
-    return true;
+    return accepts_rows(f, side, a, why);
 }
 
 // ---- sizes
@@ -180,8 +209,19 @@ int64_t wgmma_chunk_of(const struct wgmma_sizes *z, const struct region *r) {
         return 1;
     if (z->storage == DTYPE_I8)
         return 0;
-    int64_t terms = z->parts == 1 ? CHUNK_TF32 : CHUNK_TERMS;
+    // Sums of 14 digits: what is cut off after 512 terms is half of what rounding to bf16 takes.
+    if (is_f8(z->storage))
+        return z->k <= 2 * CHUNK_F8 ? 0 : CHUNK_F8 / z->depth;
+    int64_t terms = z->parts == 1 && !z->is_widened ? CHUNK_TF32 : CHUNK_TERMS;
     return is_narrow(r) || z->k <= 2 * terms ? 0 : terms / z->depth;
+}
+
+void wgmma_set_chunk(struct wgmma_sizes *z, const struct region *r) {
+    z->chunk = wgmma_chunk_of(z, r);
+    z->halves = z->chunk && z->parts < 2 && z->own == WGMMA_ROWS && z->rhs.width == 256 ? 2 : 1;
+    // A slice stays where it is until both halves are multiplied.
+    if (z->halves > 1)
+        z->chunk = 1;
 }
 
 struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_stage *s) {
@@ -196,6 +236,7 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
         find_side(f, true, &z.lhs, &why);
         find_side(f, false, &z.rhs, &why);
     }
+    z.is_widened = z.parts && g->is_f8;
     z.storage = z.parts ? DTYPE_F16 : node_of(f, z.lhs.leaf)->dtype;
     z.element_bytes = (int)dtype_size(z.storage, 1);
     z.depth = WGMMA_ROW_BYTES / z.element_bytes;
@@ -215,7 +256,7 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
         if (wgmma_is_staged(f->region, g, i) && z.split == 1)
             z.staged_bytes = (int64_t)z.consumers * 4 * WGMMA_STAGED * 2;
     z.slices = (z.k + z.depth - 1) / z.depth;
-    z.chunk = wgmma_chunk_of(&z, f->region);
+    wgmma_set_chunk(&z, f->region);
     return z;
 }
 
@@ -245,7 +286,8 @@ int64_t wgmma_pairs(const struct wgmma_sizes *z) {
 }
 
 int64_t wgmma_sums(const struct wgmma_sizes *z) {
-    return 2 * wgmma_pairs(z) * (1 + (z->parts > 1) + (z->chunk > 0));
+    int64_t totals = 1 + (z->parts > 1) + (z->chunk > 0);
+    return 2 * wgmma_pairs(z) * totals - (z->halves > 1 ? wgmma_pairs(z) : 0);
 }
 
 const struct wgmma_side *wgmma_shared(const struct wgmma_sizes *z) {
@@ -370,7 +412,9 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
 
 // What tensor cores sustain of their peak: power, not clocks, is short.
 static double rate_per_s(const struct target *t, const struct wgmma_sizes *z) {
-    double peak = t->peak_per_s[z->storage == DTYPE_I8 ? PIPE_I8 : PIPE_F16];
+    double peak = t->peak_per_s[z->storage == DTYPE_I8 ? PIPE_I8
+                                : is_f8(z->storage)    ? PIPE_F8
+                                                       : PIPE_F16];
     if (!(peak > 0))
         peak = 8192.0 / z->element_bytes * t->sms * t->top_clock_hz;
     return 0.72 * peak;
@@ -407,6 +451,10 @@ double wgmma_tile_seconds(const struct wgmma_sizes *z, const struct target *t) {
         products *= 1.07;
     if (z->rhs.width == 128 && z->chunk && z->parts < 2)
         products *= 1.28;
+    // Halves of 256: 0.88 of the rate of 192 in f8 (8192 cubed), 1.02 of f16's at 4096 cubed, where
+    // these have another wave.
+    if (z->halves > 1)
+        products *= is_f8(z->storage) ? 1.21 : 1.17;
     // Nothing is brought for what lies outside.
     double brought = fmin((double)z->m, z->lhs.width) + fmin((double)z->n, z->rhs.width);
     brought *= depth * z->element_bytes / (44 * clock);

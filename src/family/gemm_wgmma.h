@@ -29,6 +29,7 @@ struct wgmma_side {
 struct wgmma_sizes {
     enum dtype storage;  // of both operands, as they are multiplied
     int parts;           // of operands of f32, of f16 each (gemm_wgmma_split.c); 0: as they are
+    bool is_widened;     // parts are numbers of f8, which f16 has exactly
     int64_t m, n, k, batch;
     int element_bytes, depth;  // of an operand's element; elements of a slice along K
     int stages, group;
@@ -42,6 +43,8 @@ struct wgmma_sizes {
     int64_t staged_bytes;  // of shared memory that results pass on their way; 0: none do
     int boxes;             // of each warp there, which the copy engine stores; 0: threads do
     int64_t chunk;         // slices whose sum is put aside; 0: all of them are one sum
+    int halves;            // 2: columns are multiplied one half after the other, since the sums and
+                           // totals of all would not fit the registers
     struct wgmma_side lhs, rhs;
 };
 
@@ -74,6 +77,8 @@ bool wgmma_legal_rows(const struct wgmma_sizes *z, struct objection *why);
 int64_t wgmma_shared_bytes(const struct wgmma_sizes *z);
 // Slices whose sum is put aside; 0: none is, since results keep 16 bits or less, or K is short.
 int64_t wgmma_chunk_of(const struct wgmma_sizes *z, const struct region *r);
+// Sets `chunk`, and `halves` with it.
+void wgmma_set_chunk(struct wgmma_sizes *z, const struct region *r);
 bool wgmma_runs_on(const struct target *t);
 // Seconds of a tile: products, while slices are brought.
 double wgmma_tile_seconds(const struct wgmma_sizes *z, const struct target *t);

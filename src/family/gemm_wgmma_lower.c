@@ -265,10 +265,12 @@ static void produce(struct wgmma_build *x, struct loop_builder *b) {
 // ---- those that multiply
 
 static enum loop_intrinsic product(const struct wgmma_build *x) {
-    enum loop_intrinsic first = x->z.storage == DTYPE_F16  ? INTRINSIC_WGMMA_F16_64
-                                : x->z.storage == DTYPE_I8 ? INTRINSIC_WGMMA_I8_64
-                                                           : INTRINSIC_WGMMA_BF16_64;
-    return first + (enum loop_intrinsic)(x->z.rhs.width / 64 - 1);
+    enum loop_intrinsic first = x->z.storage == DTYPE_F16      ? INTRINSIC_WGMMA_F16_64
+                                : x->z.storage == DTYPE_I8     ? INTRINSIC_WGMMA_I8_64
+                                : x->z.storage == DTYPE_F8E4M3 ? INTRINSIC_WGMMA_E4M3_64
+                                : x->z.storage == DTYPE_F8E5M2 ? INTRINSIC_WGMMA_E5M2_64
+                                                               : INTRINSIC_WGMMA_BF16_64;
+    return first + (enum loop_intrinsic)(x->z.rhs.width / x->z.halves / 64 - 1);
 }
 
 // Where the operand of step `step` begins: 64 elements along `stay` from `first` on.
@@ -282,9 +284,10 @@ static const struct loop_expr *operand_at(const struct wgmma_build *x, const str
 // The products of one slice by one pair of parts: high ones, or (`low`) the low one of a side.
 static void multiply_parts(const struct wgmma_build *x, struct loop_builder *b,
                            const struct loop_expr *slot, const struct loop_expr *consumer,
-                           const bool low[2], const struct loop_expr *adds) {
+                           const bool low[2], int half, const struct loop_expr *adds) {
     const struct loop_buffer *left = low[0] ? x->lhs.low_tile : x->lhs.tile;
     const struct loop_buffer *right = low[1] ? x->rhs.low_tile : x->rhs.tile;
+    const struct loop_expr *column = num(x, (int64_t)half * x->z.rhs.width / 2);
     for (int step = 0; step < WGMMA_STEPS; step++)
         for (int part = 0; part < x->z.own / WGMMA_ROWS; part++) {
             const struct loop_expr *row =
@@ -294,7 +297,7 @@ static void multiply_parts(const struct wgmma_build *x, struct loop_builder *b,
                 (struct loop_operand[]){{low[0] || low[1] ? x->cross : x->sum,
                                          num(x, (int64_t)part * x->z.rhs.width / 4)},
                                         {left, operand_at(x, &x->lhs, slot, row, step)},
-                                        {right, operand_at(x, &x->rhs, slot, num(x, 0), step)},
+                                        {right, operand_at(x, &x->rhs, slot, column, step)},
                                         {NULL, num(x, !x->z.lhs.along_k)},
                                         {NULL, num(x, !x->z.rhs.along_k)},
                                         {NULL, step == 0 ? adds : num(x, 1)}});
@@ -306,7 +309,7 @@ static void multiply(const struct wgmma_build *x, struct loop_builder *b,
                      const struct loop_expr *adds) {
     static const bool high[2];
     loop_intrinsic(b, INTRINSIC_WGMMA_FENCE, NULL);
-    multiply_parts(x, b, slot, consumer, high, adds);
+    multiply_parts(x, b, slot, consumer, high, 0, adds);
     loop_intrinsic(b, INTRINSIC_WGMMA_COMMIT, NULL);
 }
 
@@ -316,8 +319,8 @@ static void multiply_low(const struct wgmma_build *x, struct loop_builder *b,
                          const struct loop_expr *slot, const struct loop_expr *consumer,
                          const struct loop_expr *adds) {
     static const bool right[] = {false, true}, left[] = {true, false};
-    multiply_parts(x, b, slot, consumer, right, adds);
-    multiply_parts(x, b, slot, consumer, left, num(x, 1));
+    multiply_parts(x, b, slot, consumer, right, 0, adds);
+    multiply_parts(x, b, slot, consumer, left, 0, num(x, 1));
     loop_intrinsic(b, INTRINSIC_WGMMA_COMMIT, NULL);
 }
 
@@ -387,15 +390,17 @@ static void add_slices(const struct wgmma_build *x, struct loop_builder *b,
         release(x, b, add(x, x->count, add(x, end, num(x, x->z.stages - 1))));
 }
 
+// `first`: of the totals.
 static void add_to_totals(const struct wgmma_build *x, struct loop_builder *b,
-                          const struct loop_buffer *sum, double factor) {
+                          const struct loop_buffer *sum, int64_t first, double factor) {
     struct loop_builder inner;
     const struct loop_expr *i = open_unrolled(x, b, "i", x->sum->count, &inner);
-    const struct loop_expr *total = loop_load(x->a, x->total, i, 2, 1);
+    const struct loop_expr *to = first ? add(x, i, num(x, first)) : i;
+    const struct loop_expr *total = loop_load(x->a, x->total, to, 2, 1);
     const struct loop_expr *v = loop_load(x->a, sum, i, 2, 1);
     if (factor != 1)
         v = loop_binary(x->a, LOOP_MUL, v, loop_real(x->a, factor));
-    loop_store(&inner, x->total, i, loop_binary(x->a, LOOP_ADD, total, v), false);
+    loop_store(&inner, x->total, to, loop_binary(x->a, LOOP_ADD, total, v), false);
     loop_close(b, &inner);
 }
 
@@ -423,13 +428,38 @@ static void walk_parts(const struct wgmma_build *x, struct loop_builder *b,
     loop_open_if(&inner, num(x, 0), slice, &some);
     release(x, &some, add(x, count, num(x, x->z.stages - 1)));
     loop_close(&inner, &some);
-    add_to_totals(x, &inner, x->sum, 1);
+    add_to_totals(x, &inner, x->sum, 0, 1);
     loop_close(b, &inner);
     wait_products(x, b, 0);
     if (x->more)
         release(x, b, add(x, x->count, add(x, x->n_slices, num(x, x->z.stages - 1))));
     // Low parts were written so many times as large as they are.
-    add_to_totals(x, b, x->cross, 1.0 / WGMMA_LOW);
+    add_to_totals(x, b, x->cross, 0, 1.0 / WGMMA_LOW);
+}
+
+// Columns one half after the other, each slice put aside: one warpgroup adds while the other
+// multiplies.
+static void walk_halves(const struct wgmma_build *x, struct loop_builder *b,
+                        const struct loop_expr *consumer) {
+    static const bool high[2];
+    struct loop_builder inner;
+    clear_totals(x, b);
+    struct loop_for f = {"slice", num(x, 0), x->n_slices, 1, false};
+    const struct loop_expr *slice = loop_open_for(b, &f, &inner);
+    const struct loop_expr *count = loop_let(&inner, "count", add(x, x->count, slice));
+    const struct loop_expr *slot = loop_let(&inner, "slot", slot_of(x, count));
+    loop_intrinsic(&inner, INTRINSIC_MBARRIER_WAIT,
+                   (struct loop_operand[]){{x->full, slot}, {NULL, phase_of(x, count)}});
+    for (int half = 0; half < 2; half++) {
+        loop_intrinsic(&inner, INTRINSIC_WGMMA_FENCE, NULL);
+        multiply_parts(x, &inner, slot, consumer, high, half, num(x, 0));
+        loop_intrinsic(&inner, INTRINSIC_WGMMA_COMMIT, NULL);
+        wait_products(x, &inner, 0);
+        if (half == 1)
+            release(x, &inner, count);
+        add_to_totals(x, &inner, x->sum, half * x->sum->count, 1);
+    }
+    loop_close(b, &inner);
 }
 
 static void walk(const struct wgmma_build *x, struct loop_builder *b,
@@ -438,6 +468,10 @@ static void walk(const struct wgmma_build *x, struct loop_builder *b,
     const struct loop_expr *end = x->n_slices;
     if (x->cross) {
         walk_parts(x, b, consumer);
+        return;
+    }
+    if (x->z.halves > 1) {
+        walk_halves(x, b, consumer);
         return;
     }
     if (!x->total) {
@@ -457,7 +491,7 @@ static void walk(const struct wgmma_build *x, struct loop_builder *b,
         begin = loop_let(&inner, "chunk", loop_binary(x->a, LOOP_MUL, begin, each));
     end = loop_let(&inner, "end", smaller(x, add(x, begin, each), end));
     add_slices(x, &inner, consumer, begin, end);
-    add_to_totals(x, &inner, x->sum, 1);
+    add_to_totals(x, &inner, x->sum, 0, 1);
     loop_close(b, &inner);
 }
 
@@ -541,7 +575,8 @@ static void make_side(struct wgmma_build *x, struct wgmma_tile *t, const char *n
 static void make_sums(struct wgmma_build *x) {
     struct loop_program *p = x->l->program;
     int64_t pairs = wgmma_pairs(&x->z);
-    x->sum = loop_register_of(p, "sum", pairs, 2, x->form->is_whole ? LOOP_I32 : LOOP_F32);
+    x->sum =
+        loop_register_of(p, "sum", pairs / x->z.halves, 2, x->form->is_whole ? LOOP_I32 : LOOP_F32);
     if (x->z.chunk)
         x->total = loop_register(p, "total", pairs, 2);
 }

@@ -104,7 +104,7 @@ struct wgmma_sizes ragged_wgmma_sizes(const struct form *f, const struct kernel_
         if (wgmma_is_staged(f->region, &g, i))
             z.staged_bytes = (int64_t)z.consumers * 4 * WGMMA_STAGED * 2;
     z.slices = (z.k + z.depth - 1) / z.depth;
-    z.chunk = wgmma_chunk_of(&z, f->region);
+    wgmma_set_chunk(&z, f->region);
     return z;
 }
 

@@ -212,3 +212,31 @@ Test(emitter, a_stage_keeps_its_own_when_it_is_split) {
     cr_expect_eq(stage_number(split.stages[1], "split", 0), 2);
     arena_reset(&a);
 }
+
+Test(emitter, rows_in_lists_are_refused_with_the_nearest_choice) {
+    static const char *const cases[][3] = {
+        {"embedding(w, i)", "threads 64  rows 1  vec 2", ""},
+        {"embedding(w, i)", "threads 512  rows 4  vec 2", "above 1024: the nearest is rows 2"},
+        {"embedding(w, i)", "threads 32  rows 1  vec 4", "the nearest is vec 2"},
+        {"embedding(w, i)", "threads 32  rows 1  vec 1", "33 vectors of a thread, above 16"},
+        {"embedding(w * 2, i)", "threads 32", "is not made of rows of one table"},
+        {"embedding(w, i)[::-1]", "threads 32", "is not made of rows of one"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct error err = {0};
+        struct target t = nth_target(1);
+        struct problem *p = problem_from(
+            &a, arena_printf(&a,
+                             "problem p\nin w : f32[40, 1050]\nin i : i64[9] ~ index(38)\n"
+                             "out y : f32[9, 1050]\ny = %s\n",
+                             cases[i][0]));
+        struct kernel *k =
+            kernel_from(&a, arena_printf(&a, "kernel for p on sm_80\nstage y : map as rows  %s\n",
+                                         cases[i][1]));
+        bool ok = lower_check(&a, p, &t, k, &err);
+        cr_expect_eq(ok, !*cases[i][2], "%zu: %s", i, ok ? "accepted" : err.text);
+        cr_expect(ok || strstr(err.text, cases[i][2]), "%zu: %s", i, err.text);
+        arena_reset(&a);
+    }
+}

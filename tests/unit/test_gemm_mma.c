@@ -62,6 +62,15 @@ static const struct mutant_kernel kernels[] = {
      "in u : f16[N] ~ uniform(0.001, 0.002)\nout c : bf16[M, N]\n"
      "c = (a @ b.T) * s * u\n",
      "stage c : gemm as mma  tile 16x16x64  warps 1x1  stages 2  group 1\n"},
+    // f8 of either kind.
+    {"problem bytes\nprecision f8e4m3 accumulate f22\ndim M = 24, N = 40, K = 144\n"
+     "in a : f8e4m3[M, K] ~ normal\nin b : f8e4m3[N, K] ~ normal\nout c : f16[M, N]\n"
+     "c = a @ b.T\n",
+     "stage c : gemm as mma  tile 16x32x64  warps 1x2  stages 4  group 1\n"},
+    {"problem wide_bytes\nprecision f8e5m2 accumulate f22\ndim M = 16, N = 16, K = 96\n"
+     "in a : f8e5m2[M, K] ~ normal\nin b : f8e5m2[N, K] ~ normal\nout c : f32[M, N]\n"
+     "c = a @ b.T\n",
+     "stage c : gemm as mma  tile 16x16x64  warps 1x1  stages 2  group 1\n"},
 };
 
 static const struct mutant_same same[] = {
