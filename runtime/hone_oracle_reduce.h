@@ -152,9 +152,9 @@ JUDGE_FN struct oracle_partial oracle_run(const struct oracle_reduce *r, u64 bas
 JUDGE_KERNEL oracle_runs(struct oracle_reduce r) {
     struct oracle_partial *partials = (struct oracle_partial *)r.partials;
     for (u64 i = first(); i < r.n * (u64)r.n_runs; i += stride()) {
-        u64 start = i / r.n * ORACLE_RUN, left = r.length - start;
+        u64 start = i / r.n * (u64)r.run, left = r.length - start;
         partials[i] = oracle_run(&r, oracle_place(&r.kept, i % r.n), start,
-                                 left < ORACLE_RUN ? (int)left : ORACLE_RUN);
+                                 left < (u64)r.run ? (int)left : r.run);
     }
 }
 
