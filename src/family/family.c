@@ -32,7 +32,7 @@ static bool pool_find(struct form *f, struct objection *why) {
 
 const struct family families[] = {
     [FAMILY_MAP] = {"map", KIND(NONE), "elementwise values", map_find,
-                    EMITTERS(&map_cpu, &map_simt, &map_tiles, &map_gathered)},
+                    EMITTERS(&map_cpu, &map_tiles_cpu, &map_simt, &map_tiles, &map_gathered)},
     [FAMILY_ROWWISE] = {"rowwise", KIND(ROWS), "reductions over the same axes, each spread again",
                         rows_find,
                         EMITTERS(&rowwise_cpu, &rowwise_simt, &rowwise_blocks, &rowwise_columns)},

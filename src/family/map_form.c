@@ -178,7 +178,9 @@ bool map_find_crossing(const struct region *r, struct map_crossing *c) {
     int across = l.space.group[c->axis], last = l.space.group[c->last_axis];
     c->n_across = l.space.count[across];
     c->n_last = l.space.count[last];
-    c->lanes = common(space_lanes(&l.space, across), space_lanes(&l.space, last));
+    int64_t lanes[] = {space_lanes(&l.space, across), space_lanes(&l.space, last)};
+    c->lanes = common(lanes[0], lanes[1]);
+    c->has_lanes = lanes[0] != 1 && lanes[1] != 1;
     c->n_outer = shape_count(shape) / (c->n_across * c->n_last);
     // Neighbours along a group are those along its last axis.
     bool is_last = true;

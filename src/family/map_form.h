@@ -15,6 +15,7 @@ struct map_crossing {
     int axis, last_axis;                // of the values: neighbours there, and in the results
     int64_t n_across, n_last, n_outer;  // elements of the groups that they are in, and of all else
     int64_t lanes;                      // that every access allows along both, as space_lanes()
+    bool has_lanes;                     // some along each, beginning anywhere
     int n_reads;
     struct {
         node_id node;

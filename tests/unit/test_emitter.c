@@ -29,6 +29,15 @@ static int count_knobs(const struct emitter *e) {
     return n;
 }
 
+static bool share_a_target(const struct emitter *a, const struct emitter *b) {
+    for (int i = 0; i < 4; i++) {
+        struct target t = nth_target(i);
+        if (a->runs_on(&t) && b->runs_on(&t))
+            return true;
+    }
+    return false;
+}
+
 Test(emitter, rows_are_whole_and_names_tell_them_apart) {
     for (const struct family *f = families; f->name; f++) {
         cr_expect_eq(family_find(f->name), f);
@@ -40,7 +49,8 @@ Test(emitter, rows_are_whole_and_names_tell_them_apart) {
                       "%s", f->name);
             cr_expect_leq(count_knobs(e), KNOBS_MAX);
             for (int j = 0; j < i; j++)
-                cr_expect_str_neq(e->name, f->emitters[j]->name, "%s", f->name);
+                if (share_a_target(e, f->emitters[j]))
+                    cr_expect_str_neq(e->name, f->emitters[j]->name, "%s", f->name);
         }
     }
 }
