@@ -70,6 +70,14 @@ HONE_INLINE f32x8 hone_widen8_f16(HONE_H h) {
 HONE_INLINE HONE_H hone_narrow8_f16(f32x8 x) {
     return (HONE_H)__builtin_ia32_vcvtps2ph256(hone_one_nan8(x), 0);
 }
+#elif HONE_LANES == 16 && defined(__AVX512F__)
+typedef short hone_i16x16 __attribute__((vector_size(32)));
+HONE_INLINE f32x16 hone_widen16_f16(HONE_H h) {
+    return __builtin_ia32_vcvtph2ps512_mask((hone_i16x16)h, (f32x16){0}, -1, 4);
+}
+HONE_INLINE HONE_H hone_narrow16_f16(f32x16 x) {
+    return (HONE_H)__builtin_ia32_vcvtps2ph512_mask(hone_one_nan16(x), 0, (hone_i16x16){0}, -1);
+}
 #elif HONE_LANES == 16 && defined(__F16C__)
 HONE_INLINE f32x16 hone_widen16_f16(HONE_H h) {
     union {
@@ -113,9 +121,25 @@ HONE_INLINE HONE_H HONE_OF(narrow, f16)(HONE_F x) {
 #endif
 
 HONE_INLINE HONE_F HONE_OF(widen, bf16)(HONE_H h) {
+#if HONE_LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+    typedef short half __attribute__((vector_size(32)));
+    HONE_I w = __builtin_ia32_pmovzxwd512_mask((half)h, (HONE_I){0}, -1);
+    return (HONE_F)((HONE_W)w << 16);
+#else
     return (HONE_F)(__builtin_convertvector(h, HONE_W) << 16);
+#endif
 }
 HONE_INLINE HONE_H HONE_OF(narrow, bf16)(HONE_F x) {
+#if HONE_LANES == 16 && defined(__AVX512BF16__) && defined(__AVX512DQ__)
+    // The instruction takes denormal numbers for 0 and keeps the bits of NaN: neither is likely.
+    unsigned short others;
+    HONE_H h;
+    __asm__("vfpclassps $0xa1, %1, %0" : "=k"(others) : "v"(x));
+    if (__builtin_expect(others == 0, 1)) {
+        __asm__("vcvtneps2bf16 %1, %0" : "=v"(h) : "v"(x));
+        return h;
+    }
+#endif
     HONE_W u = (HONE_W)HONE_(one_nan)(x);
     // Not of NaN, which the carry could turn into something else.
     HONE_W carry = HONE_(choose)(x == x, 0x7fff + (u >> 16 & 1), (HONE_W){0});

@@ -26,11 +26,12 @@ JUDGE_FN double oracle_chain_squares(double n, double sum, double squares) {
            (m - 1) * (joined / 2 + (sum * sum - joined) / 3);
 }
 
-// The variance of a sum of n terms.
-JUDGE_FN double oracle_vary(struct oracle_partial p, double n) {
-    if (!(p.variance > 0) && oracle_sums_exactly(p.size, p.low))
+// The variance of a sum of n terms, whose partial sums lack so many digits of f32.
+JUDGE_FN double oracle_vary(struct oracle_partial p, double n, int lack) {
+    if (!(p.variance > 0) && oracle_sums_exactly(p.size, p.low, lack))
         return p.variance;  // 0, or nothing is known
-    return p.variance + oracle_chain_squares(n, p.value, p.squares) * ORACLE_ROUND +
+    return p.variance +
+           oracle_chain_squares(n, p.value, p.squares) * ldexp(ORACLE_ROUND, 2 * lack) +
            (n - 1) * ORACLE_QUANTUM;
 }
 
@@ -151,9 +152,9 @@ JUDGE_FN struct oracle_partial oracle_run(const struct oracle_reduce *r, u64 bas
 JUDGE_KERNEL oracle_runs(struct oracle_reduce r) {
     struct oracle_partial *partials = (struct oracle_partial *)r.partials;
     for (u64 i = first(); i < r.n * (u64)r.n_runs; i += stride()) {
-        u64 start = i / r.n * ORACLE_RUN, left = r.length - start;
+        u64 start = i / r.n * (u64)r.run, left = r.length - start;
         partials[i] = oracle_run(&r, oracle_place(&r.kept, i % r.n), start,
-                                 left < ORACLE_RUN ? (int)left : ORACLE_RUN);
+                                 left < (u64)r.run ? (int)left : r.run);
     }
 }
 
@@ -203,7 +204,7 @@ JUDGE_KERNEL oracle_join(struct oracle_reduce r) {
         } else {
             struct oracle_point x = {p.value, p.variance, (double)p.honest};
             if (r.op == OP_RSUM)
-                x.variance = oracle_vary(p, (double)r.length);
+                x.variance = oracle_vary(p, (double)r.length, r.lack);
             oracle_write(&r.out, r.to_at + oracle_place(&r.to, result), x);
         }
     }

@@ -200,11 +200,22 @@ static void lower(struct lowering *l, const struct form *f, const struct kernel_
     store_items(&x, &outer);
 }
 
+// Bytes of rows that come again, of a table that the second cache does not hold.
+static double read_again(const struct region *r, const struct target *t) {
+    struct map_rows rows;
+    if (!map_find_rows(r, &rows))
+        return 0;
+    double table = (double)dtype_size(r->graph->nodes[rows.table].dtype, rows.n_rows * rows.width);
+    return table > (double)t->l2_bytes ? ((double)rows.n_sources / (double)rows.n_rows - 1) * table
+                                       : 0;
+}
+
 static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
     struct region_work w;
     struct reads reads;
     region_count(f->region, &w);
     find_reads(f->region, &reads);
+    w.bytes_read += read_again(f->region, t);
     struct gpu_traffic traffic = {.bytes = w.bytes_read + w.bytes_written,
                                   .blocks = (double)n_blocks(f->region, s),
                                   .threads = stage_number(s, "block", 0)};
