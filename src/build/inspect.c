@@ -64,24 +64,29 @@ static bool is_gather(const char *name) {
            starts_with(name, "vscatter") || starts_with(name, "vpscatter");
 }
 
-// Registers and memory among the operands; the last one is where the result goes.
-static void read_operands(const char *name, size_t len, struct instruction *out) {
-    const char *at = name + len, *end = at + strcspn(at, "\n#"), *last = NULL;
-    uint64_t read = 0;  // registers before the last one
-    bool is_move = starts_with(name, "vmov") || starts_with(name, "mov");
+// Vector registers among the operands: the last one, where the result goes, plus one (0: there is
+// none), and as bits those before it.
+static uint8_t read_registers(const char *at, const char *end, uint64_t *before, uint8_t *bytes) {
+    uint8_t last = 0;
     for (; at < end; at++) {
         if (at[0] != '%' || at[2] != 'm' || at[3] != 'm')
             continue;
-        uint8_t bytes = at[1] == 'z' ? 64 : at[1] == 'y' ? 32 : at[1] == 'x' ? 16 : 0;
-        out->bytes = bytes > out->bytes ? bytes : out->bytes;
-        read |= last ? (uint64_t)1 << (strtol(last + 4, NULL, 10) & 63) : 0;
-        last = bytes ? at : last;
+        uint8_t width = at[1] == 'z' ? 64 : at[1] == 'y' ? 32 : at[1] == 'x' ? 16 : 0;
+        *bytes = width > *bytes ? width : *bytes;
+        *before |= last ? (uint64_t)1 << ((last - 1) & 63) : 0;
+        last = width ? (uint8_t)(strtol(at + 4, NULL, 10) + 1) : last;
     }
-    const char *stack = strstr(name, "(%rsp");
+    return last;
+}
+
+static void read_operands(const char *name, size_t len, struct instruction *out) {
+    const char *at = name + len, *end = at + strcspn(at, "\n#"), *stack = strstr(name, "(%rsp");
+    bool is_move = starts_with(name, "vmov") || starts_with(name, "mov");
+    uint64_t before = 0;
+    uint8_t into = read_registers(at, end, &before, &out->bytes);
+    bool goes_on = into && (before >> ((into - 1) & 63) & 1);
     out->is_stack = is_move && out->bytes && stack && stack < end;
     out->is_gather = is_gather(name);
-    uint8_t into = last ? (uint8_t)(strtol(last + 4, NULL, 10) + 1) : 0;
-    bool goes_on = into && (read >> (into - 1) & 1);
     if (out->is_fused || (out->is_addition && goes_on))
         out->into = into;
     else if (is_move || starts_with(name, "vbroadcast") || (out->is_vector && !goes_on))
