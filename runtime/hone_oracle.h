@@ -52,7 +52,8 @@ struct oracle_map {
 // The result's elements stand at `kept`, and each gathers those of `reduced`.
 struct oracle_reduce {
     int op, n_runs;
-    int is_mean, unused;            // is_mean: work_is_mean() of ir/work.h
+    int is_mean;                    // work_is_mean() of ir/work.h
+    int runs_are_near;              // the next run lies nearer than the next result
     struct oracle_array from, out;  // out: of oracle_join alone
     struct oracle_axes kept, reduced;
     unsigned long long n, length;         // results; elements of each
