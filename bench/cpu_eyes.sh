@@ -3,7 +3,7 @@
 # still about their twins? Judges the pairs of tests/cpu/pathologies as any candidate, after
 # calibrating; five to fifteen seconds each. What is in the code shows on a machine that does something
 # else as well; what threads do to one another, and gains, only on one that does not: these are left
-# out where the load is more than half of the processors and this run.
+# out where the processors that it may use (taskset) are busy with something else.
 set -u
 hone=$(realpath "$1")
 shift
@@ -27,9 +27,24 @@ field() {
 time_us() {
     awk -F'[:,]' '/"median_s"/ { printf "%.1f", $2 * 1e6; exit }' "$work/json"
 }
-# Is the machine ours?
+# busy: jiffies that the processors which we may use were busy, and all of theirs.
+busy() {
+    awk -v list="$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)" '
+    BEGIN {
+        n = split(list, part, ",")
+        for (i = 1; i <= n; i++) {
+            m = split(part[i], end, "-")
+            for (k = end[1]; k <= end[m]; k++) ours["cpu" k] = 1
+        }
+    }
+    $1 in ours { for (i = 2; i <= 9; i++) all += $i; idle += $5 + $6 }
+    END { print all - idle, all }' /proc/stat
+}
+# Is nobody else at work? Nine tenths of a second must be idle.
 is_quiet() {
-    awk -v n="$(nproc)" '{ exit !($1 < 0.5 * n + 1) }' /proc/loadavg
+    before_busy=$(busy)
+    sleep 1
+    echo "$before_busy $(busy)" | awk '{ exit !($3 - $1 < 0.1 * ($4 - $2)) }'
 }
 # As wide as this machine's vectors.
 lanes=8
@@ -45,7 +60,7 @@ for number in "$@"; do
         # What is in the code shows with one thread, whatever else the machine does meanwhile.
         case $expected in idle | sharing) threads=$(nproc) ;; *) threads=1 ;; esac
         case $expected in idle | sharing) is_quiet || {
-            echo "$number-$twin $expected: left out, load $(cut -d' ' -f1 /proc/loadavg)"
+            echo "$number-$twin $expected: left out, others use the processors"
             continue
         } ;; esac
         HONE_RUN_THREADS=$threads "$hone" eval --json "$here/$problem.hone" "$candidate" >"$work/json" 2>"$work/err" || {
@@ -68,7 +83,9 @@ for number in "$@"; do
         continue
     }
     gains=$((gains + 1))
-    half=$((half + $(awk -v p="$promised" -v a="$before" -v b="$(time_us)" 'BEGIN { print (p + 0 <= 1 || a / b >= 1 + (p - 1) / 2) }')))
+    came=$(awk -v a="$before" -v b="$(time_us)" 'BEGIN { printf "%.2f", a / b }')
+    half=$((half + $(awk -v p="$promised" -v c="$came" 'BEGIN { print (p + 0 <= 1 || c >= 1 + (p - 1) / 2) }')))
+    echo "$number    the sick one took $came times as long, expected ${promised:-nothing}"
     before=
 done
 echo "the right tool first: $right of $sick; nothing of high severity on the healthy: $still of $healthy;"

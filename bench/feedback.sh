@@ -1,7 +1,7 @@
 #!/bin/bash
 # feedback.sh HONE TABLE...: does the expert find faster kernels when it hears the tools, at equal evaluations?
 # Searches each table of measured blocks (docs/tables.md) with --feedback tools, raw and none, SEEDS seeds
-# (default 10) and EVALS evaluations (default 8) each. The default kernel is often the best already, so
+# (default 10), EVALS evaluations (default 8) each and POLICY (default: that of hone optimize). The default kernel is often the best already, so
 # each seed begins with another block of the table, the same for all three. Champions are compared seed by
 # seed: how many times as fast with tools, the mean over seeds and over problems with its 95% interval
 # (of logarithms).
@@ -21,7 +21,7 @@ for table in "$@"; do
     for kind in tools raw none; do
         for ((seed = 0; seed < ${SEEDS:-10}; seed++)); do
             slow_block "$table" "$seed" 1.3 >"$work/start.hone" || continue
-            "$hone" optimize "$problems/$name.hone" --target "table:$table" --evals "${EVALS:-8}" --seed "$seed" \
+            "$hone" optimize "$problems/$name.hone" --target "table:$table" --evals "${EVALS:-8}" --seed "$seed" ${POLICY:+--policy "$POLICY"} \
                 --feedback $kind --start "$work/start.hone" --until 1 --store "$work/store" --json >"$work/json" 2>/dev/null || continue
             echo "$name $seed $kind $(sed -n 's/^    "time_s": \([0-9.e-]*\).*/\1/p' "$work/json" | head -1)"
         done

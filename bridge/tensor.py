@@ -3,12 +3,14 @@
     python3 bridge/tensor.py HONE <cases
 
 A case is a line `TYPE LAYOUT M N K [KNOBS]`: TYPE is bf16, f16 (results of the same type), f16-f32, tf32,
-f32, f32-exact or i8 (results of i32, against torch._int_mm); LAYOUT says how the operands are stored, n (row by row) or t (transposed) each; KNOBS are those of
+f32, f32-exact, i8 (results of i32, against torch._int_mm), f8 (f8e4m3, results of bf16, sums of f22, against torch._scaled_mm; f8-fast: against its
+use_fast_accum; f8-f32: with sums of f32); LAYOUT says how the operands are stored, n (row by row) or t (transposed) each; KNOBS are those of
 `gemm as mma` (or `as wgmma` and its own), none for the kernel that hone would begin with. The text of `hone emit` is compiled by nvcc
 and launched as its plan says, all of its kernels, from a graph; 4096 elements are compared with float64 before anything is timed; then
 batches alternate, ours, theirs, theirs, ours, and the medians are printed, a line for each case.
 """
 
+import concurrent.futures
 import ctypes
 import re
 import statistics
@@ -26,10 +28,26 @@ TYPES = {
     "f32": (torch.float32, torch.float32),
     "f32-exact": (torch.float32, torch.float32),
     "i8": (torch.int8, torch.int32),
+    "f8": (torch.float8_e4m3fn, torch.bfloat16),
+    "f8-fast": (torch.float8_e4m3fn, torch.bfloat16),
+    "f8-f32": (torch.float8_e4m3fn, torch.bfloat16),
 }
-NAMES = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32", torch.int8: "i8", torch.int32: "i32"}
+PRECISIONS = {
+    "tf32": "precision tf32",
+    "f32-exact": "precision f32 exact",
+    "f8": "precision f8e4m3 accumulate f22",
+    "f8-fast": "precision f8e4m3 accumulate f22",
+}
+NAMES = {
+    torch.float8_e4m3fn: "f8e4m3",
+    torch.bfloat16: "bf16",
+    torch.float16: "f16",
+    torch.float32: "f32",
+    torch.int8: "i8",
+    torch.int32: "i32",
+}
 DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-MAP_TYPES = {torch.bfloat16: 9, torch.float16: 6, torch.float32: 7, torch.int8: 0}  # CUtensorMapDataType
+MAP_TYPES = {torch.bfloat16: 9, torch.float16: 6, torch.float32: 7, torch.int8: 0, torch.float8_e4m3fn: 0}  # CUtensorMapDataType
 CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 SWIZZLE_128 = 3  # CU_TENSOR_MAP_SWIZZLE_128B
 BATCHES = 9
@@ -46,8 +64,7 @@ def problem_text(kind, layout, m, n, k, knobs):
     stored, result = (NAMES[t] for t in TYPES[kind])
     a = "M, K" if layout[0] == "n" else "K, M"
     b = "K, N" if layout[1] == "n" else "N, K"
-    precision = {"tf32": "precision tf32", "f32-exact": "precision f32 exact"}.get(kind, "")
-    text = f"problem product\n{precision}\ndim M = {m}, N = {n}, K = {k}\n"
+    text = f"problem product\n{PRECISIONS.get(kind, '')}\ndim M = {m}, N = {n}, K = {k}\n"
     draw = "integers(-128, 127)" if kind == "i8" else "normal"
     text += f"in a : {stored}[{a}] ~ {draw}\nin b : {stored}[{b}] ~ {draw}\nout c : {result}[M, N]\n"
     text += f"c = {'a' if layout[0] == 'n' else 'a.T'} @ {'b' if layout[1] == 'n' else 'b.T'}\n"
@@ -93,23 +110,28 @@ class Launch:
             check(cuda.cuFuncSetAttribute(self.function, DYNAMIC_SHARED, self.shared))
 
 
+def compile_text(hone, text):
+    """What hone emits for a problem, and what nvcc makes of it."""
+    with tempfile.TemporaryDirectory() as place:
+        with open(f"{place}/p.hone", "w", encoding="utf-8") as file:
+            file.write(text)
+        emit = [hone, "emit", f"{place}/p.hone", "--target", "sm_90a"]
+        source = subprocess.run(emit, check=True, stdout=subprocess.PIPE, text=True).stdout
+        with open(f"{place}/p.cu", "w", encoding="utf-8") as file:
+            file.write(source)
+        nvcc = ["nvcc", "-arch=sm_90a", "-I", "runtime", "-cubin", "-o", f"{place}/p.cubin"]
+        said = subprocess.run(nvcc + [f"{place}/p.cu"], check=True, capture_output=True, text=True)
+        if "wgmma" in said.stderr or "warpgroup" in said.stderr:
+            print(said.stderr, file=sys.stderr)
+        with open(f"{place}/p.cubin", "rb") as file:
+            return source, file.read()
+
+
 class Kernel:
     """The kernels of one emitted text, loaded, and their scratch memory."""
 
-    def __init__(self, hone, text, sizes):
-        with tempfile.TemporaryDirectory() as place:
-            with open(f"{place}/p.hone", "w", encoding="utf-8") as file:
-                file.write(text)
-            emit = [hone, "emit", f"{place}/p.hone", "--target", "sm_90a"]
-            source = subprocess.run(emit, check=True, capture_output=True, text=True).stdout
-            with open(f"{place}/p.cu", "w", encoding="utf-8") as file:
-                file.write(source)
-            nvcc = ["nvcc", "-arch=sm_90a", "-I", "runtime", "-cubin", "-o", f"{place}/p.cubin"]
-            said = subprocess.run(nvcc + [f"{place}/p.cu"], check=True, capture_output=True, text=True)
-            if "wgmma" in said.stderr or "warpgroup" in said.stderr:
-                print(said.stderr, file=sys.stderr)
-            with open(f"{place}/p.cubin", "rb") as file:
-                self.image = file.read()
+    def __init__(self, hone, text, sizes, compiled=None):
+        source, self.image = compiled or compile_text(hone, text)
         self.stage = re.search(r"// (stage .*)", source).group(1)
         names = sizes if isinstance(sizes, dict) else dict(zip("MNK", sizes))
         self.maps = re.findall(
@@ -209,11 +231,24 @@ def draw(shape, stored):
     return torch.randn(shape, device="cuda").to(stored)
 
 
-def compare(hone, line):
+def multiply(kind, left, right, one):
+    """The product by PyTorch."""
+    if kind == "i8":
+        return torch._int_mm(left, right)
+    if kind.startswith("f8"):
+        return torch._scaled_mm(left, right, one, one, out_dtype=torch.bfloat16, use_fast_accum=kind == "f8-fast")
+    return torch.matmul(left, right)
+
+
+def read_case(line):
     kind, layout, *rest = line.split(None, 5)
     m, n, k = (int(v) for v in rest[:3])
-    knobs = rest[3] if len(rest) > 3 else ""
-    kernel = Kernel(hone, problem_text(kind, layout, m, n, k, knobs), (m, n, k))
+    return kind, layout, m, n, k, rest[3] if len(rest) > 3 else ""
+
+
+def compare(hone, line, compiled):
+    kind, layout, m, n, k, _ = read_case(line)
+    kernel = Kernel(hone, "", (m, n, k), compiled)
     stored, result = TYPES[kind]
     a = draw((m, k) if layout[0] == "n" else (k, m), stored)
     b = draw((k, n) if layout[1] == "n" else (n, k), stored)
@@ -221,9 +256,11 @@ def compare(hone, line):
     c = torch.full((m, n), -1 if kind == "i8" else float("nan"), device="cuda", dtype=result)
     torch.backends.cuda.matmul.allow_tf32 = kind == "tf32"
     ours = lambda: kernel.launch({"a": a, "b": b, "c": c})
-    theirs = lambda: torch._int_mm(left, right) if kind == "i8" else torch.matmul(left, right)
+    one = torch.ones((), device="cuda")
+    theirs = lambda: multiply(kind, left, right, one)
     ours()
-    mine, peer = error_of(c, left, right), error_of(theirs(), left, right)
+    exact = [t.half() if kind.startswith("f8") else t for t in (left, right)]
+    mine, peer = error_of(c, *exact), error_of(theirs(), *exact)
     repeats = max(1, int(2e12 / (2.0 * m * n * k + 1e9)))
     times = ([], [])
     graphs = [record(call, repeats) for call in (ours, theirs)]
@@ -249,9 +286,16 @@ def compare(hone, line):
 def main():
     torch.zeros(1, device="cuda")
     torch.manual_seed(1)
-    for line in sys.stdin:
-        if line.strip():
-            compare(sys.argv[1], line.strip())
+    lines = [line.strip() for line in sys.stdin if line.strip()]
+    # Compiled side by side, timed one after the other.
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        texts = [pool.submit(compile_text, sys.argv[1], problem_text(*read_case(line))) for line in lines]
+        concurrent.futures.wait(texts)
+    for line, text in zip(lines, texts):
+        if text.exception():
+            print(f"{line}: {text.exception()}", flush=True)
+        else:
+            compare(sys.argv[1], line, text.result())
 
 
 if __name__ == "__main__":

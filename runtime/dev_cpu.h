@@ -783,6 +783,8 @@ static __attribute__((unused)) void hone_dev_ldmatrix(int *to, const void *from,
 #define hone_ldmatrix_transposed(to, from) hone_dev_ldmatrix(to, from, hone_dev_columns, __LINE__)
 
 static float hone_from_f16(unsigned short h);
+static float hone_from_f8e4m3(unsigned char b);
+static float hone_from_f8e5m2(unsigned char b);
 static float hone_from_bf16(unsigned short h);
 static float hone_dev_from_tf32(int word) {
     float v;
@@ -796,6 +798,12 @@ static float hone_dev_half_f16(int word, int half) {
 }
 static float hone_dev_half_bf16(int word, int half) {
     return hone_from_bf16((unsigned short)((unsigned)word >> 16 * half));
+}
+static float hone_dev_half_e4m3(int word, int half) {
+    return hone_from_f8e4m3((unsigned char)((unsigned)word >> 8 * half));
+}
+static float hone_dev_half_e5m2(int word, int half) {
+    return hone_from_f8e5m2((unsigned char)((unsigned)word >> 8 * half));
 }
 static float hone_dev_half_tf32(int word, int half) {
     (void)half;
@@ -822,6 +830,8 @@ static void hone_dev_multiply(struct hone_dev_fibre *f, int per, float (*element
 HONE_DEV_MMA(f16, 2)
 HONE_DEV_MMA(bf16, 2)
 HONE_DEV_MMA(tf32, 1)
+HONE_DEV_MMA(e4m3, 4)
+HONE_DEV_MMA(e5m2, 4)
 #undef HONE_DEV_MMA
 // Four whole numbers of 8 bits to a word; the sums' bits stand for themselves.
 static __attribute__((unused)) void hone_dev_mma_i8(struct hone_dev_fibre *f) {
@@ -852,6 +862,8 @@ static __attribute__((unused)) void hone_dev_mma(void *sum, const int *a, const 
 #define hone_mma_bf16(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_bf16, __LINE__)
 #define hone_mma_tf32(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_tf32, __LINE__)
 #define hone_mma_i8(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_i8, __LINE__)
+#define hone_mma_e4m3(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_e4m3, __LINE__)
+#define hone_mma_e5m2(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_e5m2, __LINE__)
 static __attribute__((unused)) void hone_dev_quad_max(struct hone_dev_fibre *f) {
     for (int lane = 0; lane < HONE_DEV_WARP; lane++) {
         const struct hone_dev_fibre *q = &f[lane / 4 * 4];
@@ -878,6 +890,11 @@ static __attribute__((unused)) void hone_dev_quad(void *v, hone_dev_together how
 }
 #define hone_quad_max(v) hone_dev_quad(v, hone_dev_quad_max, __LINE__)
 #define hone_quad_sum(v) hone_dev_quad(v, hone_dev_quad_sum, __LINE__)
+HONE_FN void hone_take(int *to, void *counter, const int *more) {
+    hone_dev_aligned(counter, 4);
+    *to = *(int *)counter;
+    *(int *)counter = (int)((unsigned)*to + (unsigned)*more);
+}
 HONE_FN void hone_load_row(int *to, const void *from) {
     hone_dev_aligned(from, 16);
     memcpy(to, from, 16);

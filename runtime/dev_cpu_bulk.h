@@ -43,7 +43,8 @@ struct hone_dev_bulk {
 // One warp's share of a product: 16 rows.
 struct hone_dev_product {
     const char *a, *b;
-    int across_a, across_b, adds, columns, type, group;  // type: 0 bf16, 1 f16, 2 i8, 3 tf32
+    int across_a, across_b, adds, columns, type, group;  // type: 0 bf16, 1 f16, 2 i8, 3 tf32,
+                                                         // 4 f8e4m3, 5 f8e5m2
     float *sums[HONE_DEV_WARP];                          // of each lane: columns / 2
     const int *words[HONE_DEV_WARP];  // of each lane: A, where it is in registers
 };
@@ -330,6 +331,10 @@ static float hone_dev_factor(const char *at, int across, int type, int i, int k)
         memcpy(&word, hone_dev_swizzled(at + i * 128 + k * 4), 4);
         return hone_dev_from_tf32(word);
     }
+    if (type >= 4) {
+        unsigned char byte = (unsigned char)*hone_dev_swizzled(at + i * 128 + k);
+        return type == 4 ? hone_from_f8e4m3(byte) : hone_from_f8e5m2(byte);
+    }
     const char *p = across ? at + i / 64 * 8192 + k * 128 + i % 64 * 2 : at + i * 128 + k * 2;
     unsigned short half;
     memcpy(&half, hone_dev_swizzled(p), 2);
@@ -382,12 +387,12 @@ static float hone_dev_left(const struct hone_dev_product *p, int warp, int i, in
 }
 
 static void hone_dev_compute(struct hone_dev_warp *w, int warp, const struct hone_dev_product *p) {
-    float a[16][16], b[256][16];
+    float a[16][32], b[256][32];
     if (p->type == 2) {
         hone_dev_compute_i8(w, warp, p);
         return;
     }
-    int depth = p->type == 3 ? 8 : 16;
+    int depth = p->type == 3 ? 8 : p->type > 3 ? 32 : 16;
     for (int k = 0; k < depth; k++) {
         for (int i = 0; i < 16; i++)
             a[i][k] = hone_dev_left(p, warp, i, k);
@@ -472,6 +477,14 @@ static __attribute__((unused)) void hone_dev_wgmma(struct hone_dev_product p, vo
 #define hone_wgmma_tf32_128(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 128, 3)
 #define hone_wgmma_tf32_192(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 192, 3)
 #define hone_wgmma_tf32_256(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 256, 3)
+#define hone_wgmma_e4m3_64(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 64, 4)
+#define hone_wgmma_e4m3_128(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 128, 4)
+#define hone_wgmma_e4m3_192(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 192, 4)
+#define hone_wgmma_e4m3_256(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 256, 4)
+#define hone_wgmma_e5m2_64(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 64, 5)
+#define hone_wgmma_e5m2_128(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 128, 5)
+#define hone_wgmma_e5m2_192(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 192, 5)
+#define hone_wgmma_e5m2_256(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 256, 5)
 #define HONE_DEV_WGMMA_WORDS(c, w, b, tb, adds, columns, type)                        \
     hone_dev_wgmma(                                                                   \
         (struct hone_dev_product){                                                    \

@@ -70,6 +70,14 @@ HONE_INLINE f32x8 hone_widen8_f16(HONE_H h) {
 HONE_INLINE HONE_H hone_narrow8_f16(f32x8 x) {
     return (HONE_H)__builtin_ia32_vcvtps2ph256(hone_one_nan8(x), 0);
 }
+#elif HONE_LANES == 16 && defined(__AVX512F__)
+typedef short hone_i16x16 __attribute__((vector_size(32)));
+HONE_INLINE f32x16 hone_widen16_f16(HONE_H h) {
+    return __builtin_ia32_vcvtph2ps512_mask((hone_i16x16)h, (f32x16){0}, -1, 4);
+}
+HONE_INLINE HONE_H hone_narrow16_f16(f32x16 x) {
+    return (HONE_H)__builtin_ia32_vcvtps2ph512_mask(hone_one_nan16(x), 0, (hone_i16x16){0}, -1);
+}
 #elif HONE_LANES == 16 && defined(__F16C__)
 HONE_INLINE f32x16 hone_widen16_f16(HONE_H h) {
     union {
@@ -113,9 +121,25 @@ HONE_INLINE HONE_H HONE_OF(narrow, f16)(HONE_F x) {
 #endif
 
 HONE_INLINE HONE_F HONE_OF(widen, bf16)(HONE_H h) {
+#if HONE_LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+    typedef short half __attribute__((vector_size(32)));
+    HONE_I w = __builtin_ia32_pmovzxwd512_mask((half)h, (HONE_I){0}, -1);
+    return (HONE_F)((HONE_W)w << 16);
+#else
     return (HONE_F)(__builtin_convertvector(h, HONE_W) << 16);
+#endif
 }
 HONE_INLINE HONE_H HONE_OF(narrow, bf16)(HONE_F x) {
+#if HONE_LANES == 16 && defined(__AVX512BF16__) && defined(__AVX512DQ__)
+    // The instruction takes denormal numbers for 0 and keeps the bits of NaN: neither is likely.
+    unsigned short others;
+    HONE_H h;
+    __asm__("vfpclassps $0xa1, %1, %0" : "=k"(others) : "v"(x));
+    if (__builtin_expect(others == 0, 1)) {
+        __asm__("vcvtneps2bf16 %1, %0" : "=v"(h) : "v"(x));
+        return h;
+    }
+#endif
     HONE_W u = (HONE_W)HONE_(one_nan)(x);
     // Not of NaN, which the carry could turn into something else.
     HONE_W carry = HONE_(choose)(x == x, 0x7fff + (u >> 16 & 1), (HONE_W){0});
@@ -139,6 +163,31 @@ HONE_INLINE void HONE_OF(stream, bool)(unsigned char *p, HONE_I m) {
     HONE_OF(store, bool)(p, m);
 }
 
+// 16 or 32 bytes past the caches; p is a multiple of the vector's size. Vectors of four, and what
+// may lie anywhere (HONE_STREAM_ANY), are stored as usual.
+HONE_INLINE void HONE_(past_caches)(unsigned short *p, HONE_H h) {
+#if HONE_LANES == 16 && defined(__AVX__) && !defined(HONE_STREAM_ANY) && !defined(__clang__)
+    typedef long long words __attribute__((vector_size(32)));
+    union {
+        HONE_H half;
+        words whole;
+    } from = {h};
+    __builtin_ia32_movntdq256((words *)p, from.whole);
+#elif HONE_LANES == 8 && defined(__SSE2__) && !defined(HONE_STREAM_ANY) && !defined(__clang__)
+    typedef long long words __attribute__((vector_size(16)));
+    union {
+        HONE_H half;
+        words whole;
+    } from = {h};
+    __builtin_ia32_movntdq((words *)p, from.whole);
+#elif HONE_LANES >= 8 && defined(__clang__) && !defined(HONE_STREAM_ANY)
+    typedef unsigned short whole __attribute__((vector_size(2 * HONE_LANES), may_alias));
+    __builtin_nontemporal_store((whole)h, (whole *)p);
+#else
+    *(HONE_H *)p = h;
+#endif
+}
+
 #define HONE_MEMORY(t)                                                            \
     HONE_INLINE HONE_F HONE_OF(load, t)(const unsigned short *p) {                \
         return HONE_OF(widen, t)(*(const HONE_H *)p);                             \
@@ -153,7 +202,7 @@ HONE_INLINE void HONE_OF(stream, bool)(unsigned char *p, HONE_I m) {
         *(HONE_H *)p = HONE_OF(narrow, t)(v);                                     \
     }                                                                             \
     HONE_INLINE void HONE_OF(stream, t)(unsigned short *p, HONE_F v) {            \
-        *(HONE_H *)p = HONE_OF(narrow, t)(v);                                     \
+        HONE_(past_caches)(p, HONE_OF(narrow, t)(v));                             \
     }                                                                             \
     HONE_INLINE HONE_F HONE_OF(round, t)(HONE_F v) {                              \
         return HONE_OF(widen, t)(HONE_OF(narrow, t)(v));                          \

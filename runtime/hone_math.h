@@ -201,6 +201,72 @@ HONE_INLINE HONE_F HONE_(abs)(HONE_F a) {
     return (HONE_F)((HONE_I)a & 0x7fffffff);
 }
 
+HONE_INLINE float HONE_(lane)(HONE_F v, long i) {
+    return v[i];
+}
+
+// By lane: what the lanes before it make together, and the lanes in the opposite order.
+#if HONE_LANES > 1
+#if defined(__clang__)
+#define HONE_PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define HONE_PICK(a, b, ...) __builtin_shuffle(a, b, (HONE_I){__VA_ARGS__})
+#endif
+// The first 1, 2, 4 or 8 lanes of `a`, and then those of `b` from the first on.
+#if HONE_LANES == 4
+#define HONE_MOVE1(a, b) HONE_PICK(a, b, 0, 4, 5, 6)
+#define HONE_MOVE2(a, b) HONE_PICK(a, b, 0, 1, 4, 5)
+#define HONE_REVERSED(v) HONE_PICK(v, v, 3, 2, 1, 0)
+#elif HONE_LANES == 8
+#define HONE_MOVE1(a, b) HONE_PICK(a, b, 0, 8, 9, 10, 11, 12, 13, 14)
+#define HONE_MOVE2(a, b) HONE_PICK(a, b, 0, 1, 8, 9, 10, 11, 12, 13)
+#define HONE_MOVE4(a, b) HONE_PICK(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
+#define HONE_REVERSED(v) HONE_PICK(v, v, 7, 6, 5, 4, 3, 2, 1, 0)
+#else
+#define HONE_MOVE1(a, b) \
+    HONE_PICK(a, b, 0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30)
+#define HONE_MOVE2(a, b) \
+    HONE_PICK(a, b, 0, 1, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29)
+#define HONE_MOVE4(a, b) HONE_PICK(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27)
+#define HONE_MOVE8(a, b) HONE_PICK(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23)
+#define HONE_REVERSED(v) HONE_PICK(v, v, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#endif
+#if HONE_LANES >= 8
+#define HONE_FOUR(v, op, none) v = v op HONE_MOVE4(none, v)
+#else
+#define HONE_FOUR(v, op, none) (void)0
+#endif
+#if HONE_LANES >= 16
+#define HONE_EIGHT(v, op, none) v = v op HONE_MOVE8(none, v)
+#else
+#define HONE_EIGHT(v, op, none) (void)0
+#endif
+#define HONE_BEFORE(name, op, nothing)                        \
+    HONE_INLINE HONE_F HONE_(lanes_before_##name)(HONE_F v) { \
+        HONE_F none = (HONE_F){0} + nothing;                  \
+        v = HONE_MOVE1(none, v);                              \
+        v = v op HONE_MOVE1(none, v);                         \
+        v = v op HONE_MOVE2(none, v);                         \
+        HONE_FOUR(v, op, none);                               \
+        HONE_EIGHT(v, op, none);                              \
+        return v;                                             \
+    }
+HONE_BEFORE(sum, +, 0.0f)
+HONE_BEFORE(prod, *, 1.0f)
+HONE_INLINE HONE_F HONE_(lanes_reversed)(HONE_F v) {
+    return HONE_REVERSED(v);
+}
+#undef HONE_PICK
+#undef HONE_MOVE1
+#undef HONE_MOVE2
+#undef HONE_MOVE4
+#undef HONE_MOVE8
+#undef HONE_REVERSED
+#undef HONE_FOUR
+#undef HONE_EIGHT
+#undef HONE_BEFORE
+#endif
+
 // Across lanes: the halves of a vector, down to four.
 #if HONE_LANES > 4
 #define HONE_HALVES(name, combine)                                                     \

@@ -6,10 +6,11 @@
 enum {
     ORACLE_RANK = 8,
     ORACLE_ARGS = 3,
-    ORACLE_RUN = 1024,   // terms of one block of an honest sum: RUN_MAX of ir/reading.h
-    ORACLE_FOLD = 64,    // partial results that one thread joins; a power of two
-    ORACLE_LEVELS = 7,   // of pairs in these, and the whole
-    ORACLE_GROUP = 256,  // threads that compute a tile of a product
+    ORACLE_RUN = 1024,     // terms of one block of an honest sum: RUN_MAX of ir/reading.h
+    ORACLE_EXTREMES = 64,  // of one block of an extreme, which is the same in blocks of any length
+    ORACLE_FOLD = 64,      // partial results that one thread joins; a power of two
+    ORACLE_LEVELS = 7,     // of pairs in these, and the whole
+    ORACLE_GROUP = 256,    // threads that compute a tile of a product
 };
 
 // In the place of an operation of ops.def: as it is.
@@ -51,8 +52,9 @@ struct oracle_map {
 
 // The result's elements stand at `kept`, and each gathers those of `reduced`.
 struct oracle_reduce {
-    int op, n_runs;
+    int op, n_runs, run;            // blocks of a result, terms of each
     int is_mean;                    // work_is_mean() of ir/work.h
+    int lack;                       // of oracle_join: digits that partial sums have less than f32
     int runs_are_near;              // the next run lies nearer than the next result
     struct oracle_array from, out;  // out: of oracle_join alone
     struct oracle_axes kept, reduced;

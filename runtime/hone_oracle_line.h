@@ -10,7 +10,7 @@
 JUDGE_FN struct oracle_point oracle_running(int op, const struct oracle_partial *p, double terms) {
     struct oracle_point x = {p->value, p->variance, (double)p->honest};
     if (op == OP_RSUM)
-        x.variance = oracle_vary(*p, terms);
+        x.variance = oracle_vary(*p, terms, 0);
     return x;
 }
 

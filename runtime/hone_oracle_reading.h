@@ -82,8 +82,8 @@ JUDGE_FN int oracle_low_bit(double v) {
     return exponent - 1075 + ORACLE_TRAILING(mantissa | 0x10000000000000ull);
 }
 
-JUDGE_FN int oracle_sums_exactly(double size, int low) {
-    return low == ORACLE_NO_BIT || (low >= -149 && size <= ldexp(1.0, 24 + low));
+JUDGE_FN int oracle_sums_exactly(double size, int low, int lack) {
+    return low == ORACLE_NO_BIT || (low >= -149 && size <= ldexp(1.0, 24 - lack + low));
 }
 
 // ---- where elements are

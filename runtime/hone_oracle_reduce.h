@@ -26,11 +26,12 @@ JUDGE_FN double oracle_chain_squares(double n, double sum, double squares) {
            (m - 1) * (joined / 2 + (sum * sum - joined) / 3);
 }
 
-// The variance of a sum of n terms.
-JUDGE_FN double oracle_vary(struct oracle_partial p, double n) {
-    if (!(p.variance > 0) && oracle_sums_exactly(p.size, p.low))
+// The variance of a sum of n terms, whose partial sums lack so many digits of f32.
+JUDGE_FN double oracle_vary(struct oracle_partial p, double n, int lack) {
+    if (!(p.variance > 0) && oracle_sums_exactly(p.size, p.low, lack))
         return p.variance;  // 0, or nothing is known
-    return p.variance + oracle_chain_squares(n, p.value, p.squares) * ORACLE_ROUND +
+    return p.variance +
+           oracle_chain_squares(n, p.value, p.squares) * ldexp(ORACLE_ROUND, 2 * lack) +
            (n - 1) * ORACLE_QUANTUM;
 }
 
@@ -157,9 +158,9 @@ struct oracle_block {
 };
 JUDGE_FN struct oracle_block oracle_block(const struct oracle_reduce *r, u64 i) {
     u64 n_runs = (u64)r->n_runs, run = r->runs_are_near ? i % n_runs : i / r->n;
-    u64 result = r->runs_are_near ? i / n_runs : i % r->n, left = r->length - run * ORACLE_RUN;
-    struct oracle_block b = {oracle_place(&r->kept, result), run * ORACLE_RUN, run * r->n + result,
-                             left < ORACLE_RUN ? (int)left : ORACLE_RUN};
+    u64 result = r->runs_are_near ? i / n_runs : i % r->n, left = r->length - run * (u64)r->run;
+    struct oracle_block b = {oracle_place(&r->kept, result), run * (u64)r->run, run * r->n + result,
+                             left < (u64)r->run ? (int)left : r->run};
     return b;
 }
 
@@ -218,7 +219,7 @@ JUDGE_KERNEL oracle_join(struct oracle_reduce r) {
         } else {
             struct oracle_point x = {p.value, p.variance, (double)p.honest};
             if (r.op == OP_RSUM)
-                x.variance = oracle_vary(p, (double)r.length);
+                x.variance = oracle_vary(p, (double)r.length, r.lack);
             oracle_write(&r.out, r.to_at + oracle_place(&r.to, result), x);
         }
     }

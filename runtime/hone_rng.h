@@ -190,6 +190,11 @@ HONE_DEVICE static inline int32_t hone_normal_quantile(int i) {
 }
 // clang-format on
 
+// Who includes this may have a copy of the table where it is read faster.
+#ifndef HONE_QUANTILE
+#define HONE_QUANTILE(i) hone_normal_quantile(i)
+#endif
+
 // The top bit is the sign. The other 31 are the weight w of the tail beyond |z|, of 2^31;
 // the table has 32 steps per octave of w, so that the tail is as fine as the middle, and
 // between its entries the quantile is a straight line.
@@ -201,7 +206,7 @@ HONE_DEVICE static inline float hone_normal(uint32_t word, float mean, float dev
     int octave = w < 64 ? 0 : 26 - __builtin_clz(w);
 #endif
     int i = octave * 32 + (int)(w >> octave);
-    int64_t left = hone_normal_quantile(i), right = hone_normal_quantile(i + 1);
+    int64_t left = HONE_QUANTILE(i), right = HONE_QUANTILE(i + 1);
     int64_t fraction = (int64_t)(w & ((1u << octave) - 1));
     int64_t z = left - (((left - right) * fraction) >> octave);
     int32_t grid = (int32_t)((z + 64) >> 7);

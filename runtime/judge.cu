@@ -97,20 +97,42 @@ JUDGE_FN void judge_word(struct judge_part *p, const struct judge_regions *r, in
         p->digest += judge_mix(word & mask, index, r->seed[k]);
 }
 
+// Four words of which none is the first or the last of the piece.
+JUDGE_FN void judge_words(struct judge_part *p, const struct judge_regions *r, int k, uint4 w,
+                          u64 index) {
+    unsigned n_same = (w.x == r->poison) + (w.y == r->poison) + (w.z == r->poison) +
+                      (w.w == r->poison);
+    p->n_same += r->asks[k] & JUDGE_SAME ? n_same : 0;
+    p->n_other += r->asks[k] & JUDGE_OTHER ? 4 - n_same : 0;
+    if (r->asks[k] & JUDGE_DIGEST)
+        p->digest += judge_mix(w.x, index, r->seed[k]) + judge_mix(w.y, index + 1, r->seed[k]) +
+                     judge_mix(w.z, index + 2, r->seed[k]) + judge_mix(w.w, index + 3, r->seed[k]);
+}
+
+// Memory is as fast as much of it is asked for at a time: several reads before the first is looked
+// at.
+#define JUDGE_AHEAD 4
 JUDGE_KERNEL judge_scan(struct judge_regions r, struct judge_part *parts) {
     struct judge_part p = {0, 0, 0, 0, 0, 0};
     for (int k = 0; k < r.count; k++) {
         const unsigned *words = r.at[k];
-        u64 n = r.n[k], n4 = (u64)words % 16 ? 0 : n / 4;
-        for (u64 i = first(); i < n4; i += stride()) {
-            uint4 w = ((const uint4 *)words)[i];
-            judge_word(&p, &r, k, w.x, 4 * i);
-            judge_word(&p, &r, k, w.y, 4 * i + 1);
-            judge_word(&p, &r, k, w.z, 4 * i + 2);
-            judge_word(&p, &r, k, w.w, 4 * i + 3);
+        const uint4 *quads = (const uint4 *)words;
+        u64 n = r.n[k], n4 = (u64)words % 16 || n < 8 ? 0 : n / 4 - 1, i = 1 + first();
+        for (; i + (JUDGE_AHEAD - 1) * stride() < n4; i += JUDGE_AHEAD * stride()) {
+            uint4 w[JUDGE_AHEAD];
+#pragma unroll
+            for (int a = 0; a < JUDGE_AHEAD; a++)
+                w[a] = quads[i + a * stride()];
+#pragma unroll
+            for (int a = 0; a < JUDGE_AHEAD; a++)
+                judge_words(&p, &r, k, w[a], 4 * (i + a * stride()));
         }
-        for (u64 i = 4 * n4 + first(); i < n; i += stride())
-            judge_word(&p, &r, k, words[i], i);
+        for (; i < n4; i += stride())
+            judge_words(&p, &r, k, quads[i], 4 * i);
+        for (u64 w = first(); n4 && w < 4; w += stride())
+            judge_word(&p, &r, k, words[w], w);
+        for (u64 w = 4 * n4 + first(); w < n; w += stride())
+            judge_word(&p, &r, k, words[w], w);
     }
     judge_leave(parts, p);
 }

@@ -8,6 +8,11 @@
 // first() + stride(), ...
 #ifdef __CUDACC__
 #define HONE_INPUT_FN static __device__ __noinline__
+// Threads look at other places of the table at a time, which takes as many turns in a cache as
+// there are lines, and in shared memory two or three. oracle_fill, which alone draws, copies it.
+#define HONE_QUANTILES 865
+static __shared__ int oracle_quantiles[HONE_QUANTILES];
+#define HONE_QUANTILE(i) oracle_quantiles[i]
 #endif
 #include "hone_inputs.h"
 #include "hone_oracle_choice.h"
@@ -25,10 +30,21 @@ ORACLE_RARE void oracle_draw(const struct hone_source *s, u64 i, void *out, int 
 
 // As inputs_fill() of ir/inputs.c. A thread has four elements, so that none shares a byte.
 JUDGE_KERNEL oracle_fill(struct hone_source s, u64 n, void *out, int type) {
+#ifdef __CUDACC__
+    for (int i = (int)threadIdx.x; i < HONE_QUANTILES; i += (int)blockDim.x)
+        oracle_quantiles[i] = hone_normal_quantile(i);
+    __syncthreads();
+#endif
+    int is_whole = type == STORED_F32 && (u64)out % 16 == 0;
     for (u64 i = first(); i < (n + 3) / 4; i += stride()) {
         float four[4];
         if (type == STORED_F32)
             hone_input4(&s, i, four);
+        if (is_whole && 4 * i + 3 < n) {
+            float4 v = {four[0], four[1], four[2], four[3]};
+            ((float4 *)out)[i] = v;
+            continue;
+        }
         for (int k = 0; k < 4; k++)
             if (4 * i + k < n) {
                 if (type == STORED_F32)

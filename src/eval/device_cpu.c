@@ -199,14 +199,18 @@ static int find_slot_with(const struct judge *j, enum oracle_set set) {
     return -1;
 }
 
-// From declared to patched data and back only a few elements change.
-static void toggle_patches(struct judge *j, int slot, bool patched) {
+// What a patched set changes in the declared data, or back.
+static void put_patches(struct judge *j, int slot, enum oracle_set set, bool is_back) {
     for (int i = 0; i < j->problem->n_inputs; i++) {
-        for (int k = 0; k < j->n_patches[i]; k++) {
-            const struct patch *p = &j->patches[i][k];
-            put_input(j, i, slot, p->index, patched ? p->after : p->before);
-        }
+        struct patch patches[PATCHES];
+        int n = oracle_patches(&j->oracle, set, i, patches);
+        for (int k = 0; k < n; k++)
+            put_input(j, i, slot, patches[k].index, is_back ? patches[k].before : patches[k].after);
     }
+}
+
+static bool is_nearly_declared(int set) {
+    return set == SET_DECLARED || set == SET_PATCHED || set == SET_PATCHED_AGAIN;
 }
 
 static void load(struct judge *j, int slot, enum oracle_set set) {
@@ -215,12 +219,9 @@ static void load(struct judge *j, int slot, enum oracle_set set) {
     j->slot_set[slot] = (int)set;
     if (before == (int)set)
         return;
-    if (before == SET_DECLARED && set == SET_PATCHED) {
-        toggle_patches(j, slot, true);
-        return;
-    }
-    if (before == SET_PATCHED && set == SET_DECLARED) {
-        toggle_patches(j, slot, false);
+    if (is_nearly_declared(before) && is_nearly_declared((int)set)) {
+        put_patches(j, slot, (enum oracle_set)before, true);
+        put_patches(j, slot, set, false);
         return;
     }
     for (int i = 0; i < j->problem->n_inputs; i++) {
@@ -229,8 +230,6 @@ static void load(struct judge *j, int slot, enum oracle_set set) {
             memcpy(values, input_to_patch(j, i, source), (size_t)j->layout.buffers[i].size_bytes);
         else
             oracle_fill(&j->oracle, set, i, values);
-        if (set == SET_DECLARED)
-            j->n_patches[i] = oracle_patches(&j->oracle, 0, i, j->patches[i]);
     }
 }
 

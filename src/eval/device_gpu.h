@@ -34,7 +34,8 @@ struct judge_gpu {
     void *values;           // an output on its way into evidence
     cuda_pointer spots;     // of gpu_spot.c
     int64_t spots_bytes;
-    uint64_t new_digests[SLOTS_MAX][INPUTS_MAX];  // of inputs that were drawn for one call
+    // Of inputs that were drawn for one call: from what, and the digest of all of them.
+    uint64_t new_seeds[SLOTS_MAX], new_digests[SLOTS_MAX];
     struct judge_part left;  // what a look after the last call found (gpu_checks.c), in this slot
     int left_slot;
     struct gpu_clocks clocks;
@@ -92,6 +93,8 @@ void gpu_compute_expected(struct judge *j, unsigned sets);
 void gpu_try_null(struct judge *j, enum oracle_set set, struct null_trial *t);
 void gpu_renew(struct judge *j, int slot, uint64_t seed);
 void gpu_poison(struct judge *j, struct subject *s, int slot);
+// One input of a slot, as it was drawn for the last call.
+void gpu_draw_again(struct judge *j, int slot, int input);
 bool gpu_is_untouched(struct judge *j, struct subject *s, int slot);
 int gpu_find_overrun(struct judge *j, struct subject *s, int slot, uint32_t word);
 int gpu_find_changed_input(struct judge *j, struct subject *s, int slot);

@@ -212,19 +212,29 @@ struct estimate estimate_bootstrap(const struct estimator *e, const struct pair_
     return interval;
 }
 
+bool estimate_is_narrow(const struct estimate *e, double share) {
+    return (e->high - e->low) / 2 < share * e->value;
+}
+
 struct estimate estimate_widen(struct estimate e, double by) {
     double factor = pow(e.high / e.low, by);
     return (struct estimate){e.value, e.low / factor, e.high * factor, e.confidence};
 }
 
-struct estimate estimate_interval(const struct estimator *e, const struct pair_times *p,
-                                  double confidence, uint64_t seed) {
+struct estimate estimate_by_order(const struct estimator *e, const struct pair_times *p,
+                                  double confidence) {
     if (p->n == 0)
         return (struct estimate){NAN, NAN, NAN, 0};
     double *room = allocate(2 * (size_t)p->n);
     struct estimate order = by_order(e, p, confidence, room);
     order.value = e->of(p, room);
     free(room);
+    return order;
+}
+
+struct estimate estimate_interval(const struct estimator *e, const struct pair_times *p,
+                                  double confidence, uint64_t seed) {
+    struct estimate order = estimate_by_order(e, p, confidence);
     if (p->n < FEW)
         return order;
     if (p->n < USUAL) {

@@ -1,9 +1,10 @@
 // What a call left in device memory: were guard zones, inputs and outputs to come left alone, is
 // every element written? Before a call all but the inputs holds the poison.
 //
-// Each look at memory waits for the card, so one after a call answers several questions: words in
-// guard zones that are not the poison, digests of inputs, words in outputs that still are the
-// poison. Only where an answer is bad are the buffers looked at one by one.
+// Each look at memory waits for the card, so there are two in a call, and each answers several
+// questions. Before it: digests of inputs that were drawn for it, words in outputs and scratch that
+// are not the poison. After it: words in guard zones that are not, digests of inputs, words in
+// outputs that still are. Only where an answer is bad are the buffers looked at one by one.
 #include <assert.h>
 
 #include "base/error.h"
@@ -100,17 +101,7 @@ void gpu_poison(struct judge *j, struct subject *s, int slot) {
     j->outputs_poison[slot] = s->own_poison[slot] = word;
 }
 
-bool gpu_is_untouched(struct judge *j, struct subject *s, int slot) {
-    struct gpu_scan scan = {.bench = &j->gpu->bench, .regions.poison = j->poison[slot]};
-    for (int b = 0; b < s->plan.n_buffers; b++)
-        if (s->plan.buffers[b].role != BUFFER_INPUT)
-            gpu_scan_add(&scan, &(struct gpu_region){.at = buffer_at(j, s, b, slot),
-                                                     .bits = 8 * s->plan.buffers[b].size_bytes,
-                                                     .asks = JUDGE_OTHER});
-    return end_scan(j, &scan).n_other == 0;
-}
-
-// ---- after a call
+// ---- before a call
 
 static void add_input(struct judge *j, int input, cuda_pointer at, struct gpu_scan *scan) {
     gpu_scan_add(scan, &(struct gpu_region){.at = at,
@@ -118,6 +109,22 @@ static void add_input(struct judge *j, int input, cuda_pointer at, struct gpu_sc
                                             .seed = j->digest_seed + 1000 + (uint64_t)input,
                                             .asks = JUDGE_DIGEST});
 }
+
+bool gpu_is_untouched(struct judge *j, struct subject *s, int slot) {
+    struct gpu_scan scan = {.bench = &j->gpu->bench, .regions.poison = j->poison[slot]};
+    for (int i = 0; j->slot_set[slot] < 0 && i < j->problem->n_inputs; i++)
+        add_input(j, i, buffer_at(j, s, i, slot), &scan);
+    for (int b = 0; b < s->plan.n_buffers; b++)
+        if (s->plan.buffers[b].role != BUFFER_INPUT)
+            gpu_scan_add(&scan, &(struct gpu_region){.at = buffer_at(j, s, b, slot),
+                                                     .bits = 8 * s->plan.buffers[b].size_bytes,
+                                                     .asks = JUDGE_OTHER});
+    struct judge_part seen = end_scan(j, &scan);
+    j->gpu->new_digests[slot] = seen.digest;
+    return seen.n_other == 0;
+}
+
+// ---- after a call
 
 uint64_t gpu_input_digest(struct judge *j, int input, cuda_pointer at) {
     struct gpu_scan scan = {.bench = &j->gpu->bench};
@@ -177,21 +184,32 @@ int gpu_find_overrun(struct judge *j, struct subject *s, int slot, uint32_t word
     return j->gpu->left.n_other ? 0 : -1;
 }
 
+// Which of them it was: a set's digests are known, data of one call are drawn again.
+static int name_changed(struct judge *j, int slot) {
+    int set = j->slot_set[slot];
+    for (int i = 0; i < j->problem->n_inputs; i++) {
+        uint64_t seen = gpu_input_digest(j, i, gpu_input_at(j, slot, i));
+        if (set < 0)
+            gpu_draw_again(j, slot, i);
+        if (seen != (set < 0 ? gpu_input_digest(j, i, gpu_input_at(j, slot, i))
+                             : j->gpu->sets[set].digests[i]))
+            return i;
+    }
+    return 0;
+}
+
 int gpu_find_changed_input(struct judge *j, struct subject *s, int slot) {
-    bool is_new = j->slot_set[slot] < 0;
-    const uint64_t *digests =
-        is_new ? j->gpu->new_digests[slot] : j->gpu->sets[j->slot_set[slot]].digests;
-    uint64_t expected = 0;
+    int set = j->slot_set[slot];
+    uint64_t expected = set < 0 ? j->gpu->new_digests[slot] : 0;
+    (void)s;
     assert(j->gpu->left_slot == slot);
-    for (int i = 0; i < j->problem->n_inputs; i++)
-        expected += digests[i];
+    for (int i = 0; set >= 0 && i < j->problem->n_inputs; i++)
+        expected += j->gpu->sets[set].digests[i];
     if (j->gpu->left.digest == expected)
         return -1;
+    int changed = name_changed(j, slot);
     j->slot_set[slot] = -1;
-    for (int i = 0; i < j->problem->n_inputs; i++)
-        if (gpu_input_digest(j, i, buffer_at(j, s, i, slot)) != digests[i])
-            return i;
-    return 0;
+    return changed;
 }
 
 // Of other types than f32 one or other word may hold the poison's bits by right.

@@ -409,14 +409,19 @@ static void renew_by_host(struct judge *j, uint64_t seed, int i, cuda_pointer to
     free(values);
 }
 
+void gpu_draw_again(struct judge *j, int slot, int i) {
+    uint64_t seed = j->gpu->new_seeds[slot];
+    cuda_pointer to = gpu_input_at(j, slot, i);
+    if (!gpu_make_new_input(j, seed, i, to) && j->broken.kind == ERROR_NONE)
+        renew_by_host(j, seed, i, to);
+}
+
+// The look before the call takes their digest.
 void gpu_renew(struct judge *j, int slot, uint64_t seed) {
     j->slot_set[slot] = -1;
-    for (int i = 0; i < j->problem->n_inputs && j->broken.kind == ERROR_NONE; i++) {
-        cuda_pointer to = gpu_input_at(j, slot, i);
-        if (!gpu_make_new_input(j, seed, i, to) && j->broken.kind == ERROR_NONE)
-            renew_by_host(j, seed, i, to);
-        j->gpu->new_digests[slot][i] = gpu_input_digest(j, i, to);
-    }
+    j->gpu->new_seeds[slot] = seed;
+    for (int i = 0; i < j->problem->n_inputs && j->broken.kind == ERROR_NONE; i++)
+        gpu_draw_again(j, slot, i);
 }
 
 // An output in the host's memory.

@@ -22,7 +22,7 @@ static bool draw_input(struct judge *j, enum oracle_set set, int i, cuda_pointer
         gpu_fail(j, &err);
         return false;
     }
-    int n = set == SET_PATCHED ? oracle_patches(&j->oracle, 0, i, patches) : 0;
+    int n = oracle_patches(&j->oracle, set, i, patches);
     for (int k = 0; k < n; k++)
         if (!gpu_put_element(j, i, to, &patches[k], false))
             return false;

@@ -76,8 +76,6 @@ struct judge {
     int64_t n_used;
     enum oracle_set screening_set;  // the hard set of a screening: as secret as the rest
     unsigned ranking_sets;          // adversarial sets of a ranking, a bit for each
-    struct patch patches[INPUTS_MAX][PATCHES];
-    int n_patches[INPUTS_MAX];
     struct rng rng;
     uint64_t digest_seed;
     struct subject *baseline;   // NULL: none

@@ -49,20 +49,36 @@ bool samples_is_crowded(const struct samples *s, int from, int to) {
     return 4 * n_disturbed > to - from;
 }
 
-struct estimate samples_estimate(struct samples *s, const struct samples_question *q) {
-    bool is_across = q->from < s->n_before_swap && s->n_before_swap < q->to;
-    int n = is_across ? pick_across(s, q) : samples_pick(s, q->from, q->to, s->before);
-    for (int i = 0; i < n && !is_across; i++) {
+static bool is_across(const struct samples *s, const struct samples_question *q) {
+    return q->from < s->n_before_swap && s->n_before_swap < q->to;
+}
+
+static struct pair_times those_that_count(struct samples *s, const struct samples_question *q) {
+    int n = is_across(s, q) ? pick_across(s, q) : samples_pick(s, q->from, q->to, s->before);
+    for (int i = 0; i < n && !is_across(s, q); i++) {
         s->subject_picked_s[i] = s->subject_s[s->before[i]];
         s->baseline_picked_s[i] = s->baseline_s[s->before[i]];
     }
-    struct pair_times p = {s->subject_picked_s, s->baseline_picked_s, n};
-    if (!q->uses_low || is_across)
+    return (struct pair_times){s->subject_picked_s, s->baseline_picked_s, n};
+}
+
+struct estimate samples_estimate(struct samples *s, const struct samples_question *q) {
+    struct pair_times p = those_that_count(s, q);
+    if (!q->uses_low || is_across(s, q))
         return estimate_interval(estimator_median, &p, q->confidence, q->seed);
     struct estimate e = estimate_speedup(&p, q->confidence, q->seed);
     // So few have been widened already.
-    bool is_wide = n < ESTIMATE_ENOUGH || !samples_is_crowded(s, q->from, q->to);
+    bool is_wide = p.n < ESTIMATE_ENOUGH || !samples_is_crowded(s, q->from, q->to);
     return is_wide ? e : estimate_widen(e, 0.25);
+}
+
+bool samples_may_be_narrow(struct samples *s, const struct samples_question *q, double share) {
+    struct pair_times p = those_that_count(s, q);
+    struct estimate m = estimate_by_order(estimator_median, &p, q->confidence);
+    if (estimate_is_narrow(&m, share) || !q->uses_low || is_across(s, q))
+        return estimate_is_narrow(&m, share);
+    struct estimate l = estimate_by_order(estimator_low, &p, q->confidence);
+    return estimate_is_narrow(&l, share);
 }
 
 void trials_add(struct trials *l, double seconds) {

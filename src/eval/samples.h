@@ -58,3 +58,6 @@ void samples_mark(const struct samples *s, const int *picked, int n_picked, char
 // that were not noticed: the interval is widened by a quarter on either side.
 bool samples_is_crowded(const struct samples *s, int from, int to);
 struct estimate samples_estimate(struct samples *s, const struct samples_question *q);
+// Could half of the interval be less than this share of the estimate? Asked of the order alone,
+// before a bootstrap is worth its time.
+bool samples_may_be_narrow(struct samples *s, const struct samples_question *q, double share);

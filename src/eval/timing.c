@@ -182,12 +182,16 @@ static double unsure_by_place(const struct timing *t) {
     return place_s / stats_median(t->samples.subject_s, t->samples.n_pairs);
 }
 
+static struct samples_question between(const struct timing *t, int from, int to) {
+    return (struct samples_question){.from = from,
+                                     .to = to,
+                                     .confidence = confidence,
+                                     .seed = t->j->digest_seed,
+                                     .uses_low = t->j->device->has_low_quantiles};
+}
+
 static struct estimate estimate_between(struct timing *t, int from, int to) {
-    struct samples_question q = {.from = from,
-                                 .to = to,
-                                 .confidence = confidence,
-                                 .seed = t->j->digest_seed,
-                                 .uses_low = t->j->device->has_low_quantiles};
+    struct samples_question q = between(t, from, to);
     struct estimate e = samples_estimate(&t->samples, &q);
     double unsure = unsure_by_place(t);
     e.low -= unsure;
@@ -232,8 +236,11 @@ static bool is_enough(struct timing *t) {
     if (n < t->next_width)
         return false;
     t->next_width = n + (n / 5 > PAIRS_USUAL ? n / 5 : PAIRS_USUAL);
-    struct estimate e = estimate_between(t, 0, n);
-    return (e.high - e.low) / 2 - unsure_by_place(t) < t->narrow * e.value;
+    struct samples_question q = between(t, 0, n);
+    if (!samples_may_be_narrow(&t->samples, &q, t->narrow))
+        return false;
+    struct estimate e = samples_estimate(&t->samples, &q);
+    return estimate_is_narrow(&e, t->narrow);
 }
 
 // A card that slowed itself down most of the time has said nothing about the code.

@@ -1,14 +1,14 @@
 // Which sets verify a candidate, and the order of the calls. What each step is for:
 //   the same buffers with other data    results kept by address
 //   other buffers with the same data    results that hang on where data lie
-//   a few elements changed              results kept by a sample of the data
+//   a few elements changed, twice       results kept by a sample of the data
 //   the same again, in another order    chance, state carried from call to call
 //
 // Screening takes the declared data, patched ones and one hard set (of problems with long sums that
 // of many digits); a ranking all hard sets, two
 // adversarial ones and those that follow by laws of the graph; confirmation and `--verify` all
 // that there are. Which ones is drawn for each job; so is, beyond screening, the order of the calls
-// after the first two.
+// after the first three.
 // Equal and alternating data are only for problems without long sums: there rounding errors are
 // no longer like chance, and an honest kernel may err far more than ours, or far less.
 #include "eval/judge.h"
@@ -102,8 +102,9 @@ static void choose_order(struct judge *j, enum eval_depth depth, struct order *o
     *o = (struct order){0};
     sets &= ~oracle_faulty(&j->oracle);
     add(o, SET_DECLARED, 0);
-    if (sets >> SET_PATCHED & 1)
-        add(o, SET_PATCHED, 0);
+    for (int s = SET_PATCHED; s <= SET_PATCHED_AGAIN; s++)
+        if (sets >> s & 1)
+            add(o, (enum oracle_set)s, 0);
     int n_first = o->n;
     for (int s = SET_INTEGERS; s < SET_COUNT; s++)
         if (sets >> s & 1) {

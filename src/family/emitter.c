@@ -202,6 +202,16 @@ bool legal_lanes(const struct kernel_stage *s, int64_t lanes, struct objection *
                      vec);
 }
 
+int default_vec(const struct target *t, int64_t lanes) {
+    int widest = t->vector_bytes / 4;
+    return lanes <= 1 ? 1 : widest >= 16 ? 16 : widest >= 8 ? 8 : 4;
+}
+
+bool is_long_stream(const struct target *t, double bytes_written) {
+    double own = (double)t->n_threads * (double)t->l2_bytes, shared = (double)t->llc_bytes / 2;
+    return bytes_written > (shared > 0 && shared < own ? shared : own);
+}
+
 bool legal_stream(const struct kernel_stage *s, int64_t n_columns, struct objection *why) {
     int vec = stage_number(s, "vec", 0);
     if (vec < 4)
@@ -229,7 +239,7 @@ double estimate_stream(const struct region *r, const struct target *t, const str
     double share = fmin(1.0, 4.0 * vec / t->vector_bytes);
     // An ordinary store reads the line first; only a long stream is worth going round it.
     bool streams = stage_word_is(s, "store", "stream");
-    bool large = w.bytes_written > (double)t->llc_bytes / 2;
+    bool large = is_long_stream(t, w.bytes_written);
     double written = w.bytes_written * (streams == large ? 1 : 2);
     double memory = (w.bytes_read + written) / bandwidth;
     double compute = flops / (rate / 2 * share);

@@ -48,12 +48,12 @@ struct emitter {
     double (*estimate)(const struct form *f, const struct target *t, const struct kernel_stage *s);
 };
 
-extern const struct emitter map_cpu, rowwise_cpu, reduce_cpu, gemm_cpu, scan_cpu, pool_cpu,
-    nest_cpu;
-extern const struct emitter map_simt, map_tiles, rowwise_simt, rowwise_blocks, rowwise_columns,
-    reduce_simt, gemm_simt, gemm_dot, gemm_mma, gemm_wgmma, ragged_mma, ragged_wgmma, conv_mma,
-    conv_wgmma, conv_direct, attention_mma, attention_wgmma, maxsim_mma, qgemm_mma, scan_simt,
-    scatter_simt, scatter_lists, pool_simt, nest_simt;
+extern const struct emitter map_cpu, map_tiles_cpu, rowwise_cpu, reduce_cpu, gemm_cpu, scan_cpu,
+    pool_cpu, nest_cpu;
+extern const struct emitter map_simt, map_tiles, map_gathered, rowwise_simt, rowwise_blocks,
+    rowwise_columns, reduce_simt, gemm_simt, gemm_dot, gemm_mma, gemm_wgmma, ragged_mma,
+    ragged_wgmma, conv_mma, conv_wgmma, conv_direct, attention_mma, attention_wgmma, maxsim_mma,
+    qgemm_mma, scan_simt, scatter_simt, scatter_lists, pool_simt, pool_vectors, nest_simt;
 
 extern const struct emitter library_blas, library_cublaslt, library_cudnn;
 
@@ -99,6 +99,11 @@ bool objection(struct objection *why, const char *knob, const char *fmt, ...)
 
 // Shared rules and figures.
 enum { LOCAL_BYTES_MAX = 1 << 20 };  // arrays of one block live on a thread's stack
+// What to begin with where `lanes` allow vectors: as wide as the processor's, or 1.
+int default_vec(const struct target *t, int64_t lanes);
+// Are so many bytes of results more than the cores' own caches hold? Ordinary stores of those read
+// every line first, from memory.
+bool is_long_stream(const struct target *t, double bytes_written);
 // Streaming stores go in whole aligned vectors: rows of `n_columns` (0: one long row) must
 // not break them.
 bool legal_stream(const struct kernel_stage *s, int64_t n_columns, struct objection *why);

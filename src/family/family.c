@@ -32,7 +32,7 @@ static bool pool_find(struct form *f, struct objection *why) {
 
 const struct family families[] = {
     [FAMILY_MAP] = {"map", KIND(NONE), "elementwise values", map_find,
-                    EMITTERS(&map_cpu, &map_simt, &map_tiles)},
+                    EMITTERS(&map_cpu, &map_tiles_cpu, &map_simt, &map_tiles, &map_gathered)},
     [FAMILY_ROWWISE] = {"rowwise", KIND(ROWS), "reductions over the same axes, each spread again",
                         rows_find,
                         EMITTERS(&rowwise_cpu, &rowwise_simt, &rowwise_blocks, &rowwise_columns)},
@@ -46,7 +46,8 @@ const struct family families[] = {
                        EMITTERS(&ragged_mma, &ragged_wgmma)},
     [FAMILY_CONV] = {"conv", KIND(WINDOW), "a convolution", conv_find,
                      EMITTERS(&conv_mma, &conv_wgmma, &conv_direct)},
-    [FAMILY_POOL] = {"pool", KIND(WINDOW), "a pooling", pool_find, EMITTERS(&pool_cpu, &pool_simt)},
+    [FAMILY_POOL] = {"pool", KIND(WINDOW), "a pooling", pool_find,
+                     EMITTERS(&pool_cpu, &pool_simt, &pool_vectors)},
     [FAMILY_SCAN] = {"scan", KIND(SCAN), "a scan", scan_find, EMITTERS(&scan_cpu, &scan_simt)},
     [FAMILY_SCATTER] = {"scatter", KIND(SCATTER), "sums that indices gather", scatter_find,
                         EMITTERS(&scatter_simt, &scatter_lists)},

@@ -85,6 +85,10 @@ static void map_operands(const struct node *n, struct gemm_form *f) {
         f->lhs_map.axis[i] = MAP_ZERO;
 }
 
+static bool is_f8(enum dtype t) {
+    return t == DTYPE_F8E4M3 || t == DTYPE_F8E5M2;
+}
+
 static void look_at_operands(const struct region *r, struct gemm_form *f) {
     node_id leaf;
     struct axis_map map;
@@ -97,6 +101,8 @@ static void look_at_operands(const struct region *r, struct gemm_form *f) {
     // Where an operand is computed, its own order is as good as any.
     gemm_last_axes(r, f, leaf, &map, axes);
     f->rhs_is_contiguous = !f->rhs_is_plain || axes[0] == f->axis_n;
+    f->is_f8 = f->lhs_is_plain && f->rhs_is_plain && is_f8(r->graph->nodes[f->lhs].dtype) &&
+               is_f8(r->graph->nodes[f->rhs].dtype);
 }
 
 bool gemm_leaf(const struct region *r, const struct gemm_form *f, bool is_lhs, node_id *leaf,
@@ -115,8 +121,10 @@ static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
     struct cutter *c = ctx;
     struct lowering *l = c->l;
     const struct node *node = &l->region->graph->nodes[n];
-    // Whole numbers have no vectors, but pairs of sums, and operands that are copied as they are.
-    bool is_as_it_is = c->form->is_whole && (c->is_operand || n == c->form->anchor);
+    // Whole numbers have no vectors, but pairs of sums, and operands that are copied as they are;
+    // so are those of f8.
+    bool is_as_it_is = (c->form->is_whole && (c->is_operand || n == c->form->anchor)) ||
+                       (c->form->is_f8 && c->is_operand);
     if (!is_as_it_is)
         access_cut(l->region, &l->space, n, map);
     else if (l->region->is_leaf[n])
@@ -152,8 +160,9 @@ void gemm_build_space(struct lowering *l, const struct gemm_form *f) {
 bool gemm_sums_floats(const struct form *f, const struct target *t, struct objection *why) {
     (void)t;
     const struct node *n = &f->region->graph->nodes[f->gemm->anchor];
-    return !f->gemm->is_whole ||
-           objection(why, NULL, "%s is a sum of whole numbers; take mma, wgmma or nest", n->name);
+    return !(f->gemm->is_whole || f->gemm->is_f8) ||
+           objection(why, NULL, "%s is a sum of %s; take mma, wgmma or nest", n->name,
+                     f->gemm->is_f8 ? "products of f8" : "whole numbers");
 }
 
 // Groups of the space; whether tiles can be moved in vectors along every one of its axes.
@@ -163,7 +172,7 @@ static bool measure(const struct region *r, struct gemm_form *f) {
     gemm_build_space(&l, f);
     bool ok = l.space.group[f->first_n] == l.space.group[f->axis_n];
     for (int i = f->axis_m; i <= f->axis_k; i++)
-        ok &= f->is_whole || (!l.space.is_scalar[i] && l.space.aligned[i] % 4 == 0);
+        ok &= f->is_whole || f->is_f8 || (!l.space.is_scalar[i] && l.space.aligned[i] % 4 == 0);
     f->has_pairs = !l.space.is_scalar[f->axis_n] && l.space.aligned[f->axis_n] % 2 == 0;
     f->group_m = l.space.group[f->axis_m];
     f->group_n = l.space.group[f->axis_n];

@@ -19,6 +19,7 @@ struct gemm_form {
     bool rhs_is_contiguous;           // neighbours along n lie side by side
     bool lhs_is_along_k;              // neighbours along k do
     bool is_whole;                    // a sum of whole numbers, of 32 bits
+    bool is_f8;                       // both operands are materialised values of f8
     bool has_pairs;                   // results are computed and stored by pairs of columns
     int group_m, group_n, group_k;    // of the space
     int64_t lanes_k;                  // along k, as space_lanes() says

@@ -1,5 +1,6 @@
 // gemm on tensor cores that a warp drives (mma.sync, sm_80 and later), for operands of f16 and
-// bf16, of f32 as tf32 or as parts of it, and of i8, whose sums are whole numbers.
+// bf16, of f32 as tf32 or as parts of it, of i8, whose sums are whole numbers, and of f8 (sm_89 and
+// later) where the problem admits sums of 14 digits (`accumulate f22`).
 //
 // A block computes a tile of the result. Slices of both operands come into a ring of shared memory
 // by asynchronous copies, several slices ahead; each warp has a part of the tile in registers,
@@ -55,6 +56,8 @@ enum { PIECE_BYTES = 16, STEP_BYTES = 32, ROW_BYTES_MAX = 128 };
 enum { CHUNK_WIDE = 128, CHUNK_NARROW = 16384 };
 // Products of parts cut off three times, and twice as often.
 enum { CHUNK_PARTS = 32 };
+// Sums of 14 digits: what is cut off is half of what rounding to bf16 takes.
+enum { CHUNK_F8 = 512 };
 
 bool mma_runs_on(const struct target *t) {
     return t->is_gpu && t->isa && strncmp(t->isa, "sm_", 3) == 0 &&
@@ -114,29 +117,53 @@ bool mma_find_kind(const struct form *f, enum dtype t, enum mma_kind *kind) {
     return t == DTYPE_F32 && !narrower && !p->is_exact;
 }
 
+static bool is_f8(enum mma_kind kind) {
+    return kind == MMA_KIND_E4M3 || kind == MMA_KIND_E5M2;
+}
+
+static bool find_kind(const struct form *f, enum dtype t, enum mma_kind *kind) {
+    if (t != DTYPE_F8E4M3 && t != DTYPE_F8E5M2)
+        return mma_find_kind(f, t, kind);
+    *kind = t == DTYPE_F8E4M3 ? MMA_KIND_E4M3 : MMA_KIND_E5M2;
+    return f->region->problem->precision.short_sums;
+}
+
+// What lies side by side along K alone, and which card has it.
+static bool accepts_bytes(const struct form *f, const struct target *t, enum mma_kind kind,
+                          const struct mma_side side[2], struct objection *why) {
+    const char *anchor = node_of(f, f->gemm->anchor)->name;
+    const char *type = dtype_name(node_of(f, side[0].leaf)->dtype);
+    for (int i = 0; i < 2; i++)
+        if (!side[i].along_k)
+            return objection(why, NULL,
+                             "mma multiplies %s that lie side by side along K, and the %s operand "
+                             "of %s does not; take nest",
+                             type, i == 0 ? "left" : "right", anchor);
+    if (is_f8(kind) && strtol(t->isa + 3, NULL, 10) < 89)
+        return objection(why, NULL, "%s multiplies no %s, which sm_89 and later do; take nest",
+                         t->isa, type);
+    return true;
+}
+
 static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
-    (void)t;
     const struct gemm_form *g = f->gemm;
-    struct mma_side lhs, rhs;
+    struct mma_side side[2];
     enum mma_kind kind;
-    if (!find_side(f, true, &lhs, why) || !find_side(f, false, &rhs, why))
+    if (!find_side(f, true, &side[0], why) || !find_side(f, false, &side[1], why))
         return false;
-    enum dtype a = node_of(f, lhs.leaf)->dtype, b = node_of(f, rhs.leaf)->dtype;
-    if (a != b || !mma_find_kind(f, a, &kind) || g->is_whole != (kind == MMA_KIND_I8))
+    enum dtype a = node_of(f, side[0].leaf)->dtype, b = node_of(f, side[1].leaf)->dtype;
+    if (a != b || !find_kind(f, a, &kind) || g->is_whole != (kind == MMA_KIND_I8))
         return objection(
             why, NULL,
-            "mma multiplies two operands of f16, of bf16, of i8, or of f32 (not exactly), and "
-            "those of %s are %s and %s%s; take simt",
+            "mma multiplies two operands of f16, of bf16, of i8, of f32 (not exactly), or of f8 "
+            "('accumulate f22'), and those of %s are %s and %s%s; take simt",
             node_of(f, g->anchor)->name, dtype_name(a), dtype_name(b),
             f->region->problem->precision.is_exact ? " under 'f32 exact'" : "");
-    if (kind == MMA_KIND_I8 && !(lhs.along_k && rhs.along_k))
-        return objection(why, NULL,
-                         "mma multiplies i8 that lie side by side along K, and the %s operand of "
-                         "%s does not; take nest",
-                         lhs.along_k ? "right" : "left", node_of(f, g->anchor)->name);
+    if ((kind == MMA_KIND_I8 || is_f8(kind)) && !accepts_bytes(f, t, kind, side, why))
+        return false;
     int element = (int)dtype_size(a, 1);
     for (int i = 0; i < 2; i++)
-        if (!side_by_side_bytes(g, i == 0 ? &lhs : &rhs, element))
+        if (!side_by_side_bytes(g, &side[i], element))
             return objection(why, NULL,
                              "mma copies four bytes at least, and the rows of the %s operand of %s "
                              "are no multiple of that; take simt",
@@ -166,7 +193,7 @@ static bool is_narrow(const struct region *r) {
 }
 
 void mma_set_sizes(struct mma_sizes *z, const struct form *f, const struct kernel_stage *s) {
-    mma_find_kind(f, z->storage, &z->kind);
+    find_kind(f, z->storage, &z->kind);
     z->element_bytes = (int)dtype_size(z->storage, 1);
     z->step = STEP_BYTES / z->element_bytes;
     z->depth = stage_number(s, "tile", 2);
@@ -183,6 +210,8 @@ void mma_set_sizes(struct mma_sizes *z, const struct form *f, const struct kerne
     int64_t terms = is_narrow(f->region) ? CHUNK_NARROW : CHUNK_WIDE;
     if (z->kind == MMA_KIND_TF32X3)
         terms = CHUNK_PARTS;
+    if (is_f8(z->kind))
+        terms = CHUNK_F8;
     // Sums of whole numbers are exact.
     if (z->k > terms && z->kind != MMA_KIND_I8)
         z->chunk = terms / z->depth;
@@ -296,7 +325,12 @@ static double rate_per_s(const struct target *t, enum mma_kind kind) {
     int sm = (int)strtol(t->isa + 3, NULL, 10);
     double share = sm >= 100 ? 0.3 : sm >= 90 ? 0.52 : 0.8;
     bool is_tf32 = kind == MMA_KIND_TF32 || kind == MMA_KIND_TF32X3;
-    double peak = t->peak_per_s[is_tf32 ? PIPE_TF32 : kind == MMA_KIND_I8 ? PIPE_I8 : PIPE_F16];
+    // f8 on sm_90 is unpacked and multiplied as f16.
+    bool is_fast = is_f8(kind) && (sm == 89 || sm >= 100);
+    double peak = t->peak_per_s[is_tf32               ? PIPE_TF32
+                                : kind == MMA_KIND_I8 ? PIPE_I8
+                                : is_fast             ? PIPE_F8
+                                                      : PIPE_F16];
     // A card that nobody has described: 1024 operations per clock and multiprocessor.
     if (!(peak > 0))
         peak = 1024.0 * t->sms * t->top_clock_hz;
@@ -405,7 +439,7 @@ void mma_defaults(const struct emitter *e, const struct form *f, const struct ta
     struct objection why;
     double least = INFINITY;
     const struct shape_row *best = NULL;
-    bool deep = f->gemm && f->gemm->is_whole;
+    bool deep = f->gemm && (f->gemm->is_whole || f->gemm->is_f8);
     stage_set(s, "group", 0, 8);
     stage_set(s, "minblocks", 0, 1);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {

@@ -8,7 +8,15 @@
 // How products are made of the operands as they are stored. TF32X3: each factor of f32 is split
 // into a high and a low part of tf32, and three of the four products are added, the small ones
 // first; the fourth is below what f32 keeps.
-enum mma_kind { MMA_KIND_F16, MMA_KIND_BF16, MMA_KIND_TF32, MMA_KIND_TF32X3, MMA_KIND_I8 };
+enum mma_kind {
+    MMA_KIND_F16,
+    MMA_KIND_BF16,
+    MMA_KIND_TF32,
+    MMA_KIND_TF32X3,
+    MMA_KIND_I8,
+    MMA_KIND_E4M3,  // of gemm alone
+    MMA_KIND_E5M2
+};
 
 // One operand. Its tile has `width` elements along the axis that stays (rows of the left, columns
 // of the right) and `depth` along K, stored in rows along whichever of them lies side by side in

@@ -1,5 +1,7 @@
 // gemm on tensor cores that a warpgroup drives (wgmma, sm_90a), for operands of f16 and bf16, of i8
-// that lie along K, and for those of f32 as two parts of f16 each (gemm_wgmma_split.c).
+// that lie along K, and for those of f32 as two parts of f16 each (gemm_wgmma_split.c). Those of f8
+// are multiplied as they are where the problem says that sums may be as short as tensor cores make
+// them then (`accumulate f22`) and both lie along K; else they become f16, which has them exactly.
 //
 // As many blocks as there are multiprocessors walk over tiles of the result. One warpgroup of a
 // block has the copy engine fill a ring of slices in shared memory, the others multiply them as
@@ -26,7 +28,8 @@ static const int group_grid[] = {1, 4, 8, 16, -1};
 
 static const int split_grid[] = {1, 2, 4, 8, -1};
 static const int apart_grid[] = {0, 1, -1};
-static const int cluster_grid[] = {1, 2, -1};
+static const int cluster_grid[] = {1, 2, 4, -1};
+static const int boxes_grid[] = {1, 2, 3, 4, -1};
 
 static const struct knob knobs[] = {
     {.name = "tile",
@@ -51,9 +54,13 @@ static const struct knob knobs[] = {
      .n_parts = 1,
      .grid = {apart_grid}},
     {.name = "cluster",
-     .summary = "blocks with tiles side by side, which read the wider operand once for both",
+     .summary = "blocks with tiles side by side, which read what they share once for all",
      .n_parts = 1,
      .grid = {cluster_grid}},
+    {.name = "boxes",
+     .summary = "boxes of results that a warp has on their way, at most",
+     .n_parts = 1,
+     .grid = {boxes_grid}},
     {0},
 };
 
@@ -62,6 +69,7 @@ static const struct knob knobs[] = {
 enum {
     CHUNK_TERMS = 128,
     CHUNK_TF32 = 512,
+    CHUNK_F8 = 512,
     REGISTERS_OF_TWO = 240,
     REGISTERS_OF_ONE = 255,
     REGISTERS_ELSE = 48
@@ -106,10 +114,28 @@ static bool find_side(const struct form *f, bool is_lhs, struct wgmma_side *s,
     return true;
 }
 
+static bool is_f8(enum dtype t) {
+    return t == DTYPE_F8E4M3 || t == DTYPE_F8E5M2;
+}
+
+// Are operands of f8 multiplied as they are?
+static bool multiplies_f8(const struct form *f) {
+    struct objection why;
+    struct wgmma_side side[2];
+    if (!f->region->problem->precision.short_sums || f->gemm->k % 16 != 0)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (!find_side(f, i == 0, &side[i], &why) || !side[i].along_k)
+            return false;
+    return node_of(f, side[0].leaf)->dtype == node_of(f, side[1].leaf)->dtype;
+}
+
 // Into how many parts of f16 operands of f32 are split, whatever they are read or computed from. 0:
-// they are not f32, or products must be f32's own. One part has the digits of tf32.
+// they are not f32, or products must be f32's own. One part has the digits of tf32, and all of f8.
 static int parts_of(const struct form *f) {
     const struct precision *p = &f->region->problem->precision;
+    if (f->gemm->is_f8)
+        return multiplies_f8(f) ? 0 : 1;
     bool narrower = p->operand == PRECISION_TYPE && p->type != DTYPE_F32;
     if (node_of(f, f->gemm->lhs)->dtype != DTYPE_F32 ||
         node_of(f, f->gemm->rhs)->dtype != DTYPE_F32 || narrower || p->is_exact)
@@ -129,28 +155,14 @@ static void find_split_side(const struct form *f, bool is_lhs, struct wgmma_side
     s->is_batch = g->batch > 1 && !is_same;
 }
 
-static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
-    (void)t;
+// Can the copy engine bring both operands, and wgmma read them?
+static bool accepts_rows(const struct form *f, const struct wgmma_side side[2], enum dtype type,
+                         struct objection *why) {
     const struct gemm_form *g = f->gemm;
     const char *anchor = node_of(f, g->anchor)->name;
-    const struct precision *p = &f->region->problem->precision;
-    struct wgmma_side side[2];
-    if (parts_of(f))
-        return true;
-    if (!find_side(f, true, &side[0], why) || !find_side(f, false, &side[1], why))
-        return false;
-    enum dtype a = node_of(f, side[0].leaf)->dtype, b = node_of(f, side[1].leaf)->dtype;
-    bool narrower = p->operand == PRECISION_TYPE && p->type != a && p->type != DTYPE_F32;
-    bool is_i8 = a == DTYPE_I8 && g->is_whole, is_half = a == DTYPE_F16 || a == DTYPE_BF16;
-    if (a != b || !(is_i8 || (is_half && !narrower)))
-        return objection(why, NULL,
-                         "wgmma multiplies two operands of f16, bf16, i8 or f32 (not "
-                         "exactly), and those of %s are %s and %s%s; take mma or simt",
-                         anchor, dtype_name(a), dtype_name(b),
-                         p->is_exact ? " under 'f32 exact'" : "");
     for (int i = 0; i < 2; i++) {
-        int64_t row = (side[i].along_k ? g->k : side[i].size) * dtype_size(a, 1);
-        if (is_i8 && !side[i].along_k)
+        int64_t row = (side[i].along_k ? g->k : side[i].size) * dtype_size(type, 1);
+        if (type == DTYPE_I8 && !side[i].along_k)
             return objection(why, NULL,
                              "wgmma multiplies i8 that lie side by side along K, and the %s "
                              "operand of %s does not; take nest",
@@ -164,10 +176,32 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
     return true;
 }
 
+static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
+    (void)t;
+    const struct gemm_form *g = f->gemm;
+    const char *anchor = node_of(f, g->anchor)->name;
+    const struct precision *p = &f->region->problem->precision;
+    struct wgmma_side side[2];
+    if (parts_of(f))
+        return true;
+    if (!find_side(f, true, &side[0], why) || !find_side(f, false, &side[1], why))
+        return false;
+    enum dtype a = node_of(f, side[0].leaf)->dtype, b = node_of(f, side[1].leaf)->dtype;
+    bool narrower = p->operand == PRECISION_TYPE && p->type != a && p->type != DTYPE_F32;
+    bool is_i8 = a == DTYPE_I8 && g->is_whole, is_half = a == DTYPE_F16 || a == DTYPE_BF16;
+    if (a != b || !(is_i8 || is_f8(a) || (is_half && !narrower)))
+        return objection(why, NULL,
+                         "wgmma multiplies two operands of f16, bf16, f8, i8 or f32 (not "
+                         "exactly), and those of %s are %s and %s%s; take mma or simt",
+                         anchor, dtype_name(a), dtype_name(b),
+                         p->is_exact ? " under 'f32 exact'" : "");
+    return accepts_rows(f, side, a, why);
+}
+
 // ---- sizes
 
 // Are all results rounded to 16 bits or less?
-static bool is_narrow(const struct region *r) {
+bool wgmma_is_narrow(const struct region *r) {
     for (int i = 0; i < r->n_values; i++)
         if (dtype_infos[r->graph->nodes[r->value[i]].dtype].bits > 16)
             return false;
@@ -180,8 +214,19 @@ int64_t wgmma_chunk_of(const struct wgmma_sizes *z, const struct region *r) {
         return 1;
     if (z->storage == DTYPE_I8)
         return 0;
-    int64_t terms = z->parts == 1 ? CHUNK_TF32 : CHUNK_TERMS;
-    return is_narrow(r) || z->k <= 2 * terms ? 0 : terms / z->depth;
+    // Sums of 14 digits: what is cut off after 512 terms is half of what rounding to bf16 takes.
+    if (is_f8(z->storage))
+        return z->k <= 2 * CHUNK_F8 ? 0 : CHUNK_F8 / z->depth;
+    int64_t terms = z->parts == 1 && !z->is_widened ? CHUNK_TF32 : CHUNK_TERMS;
+    return wgmma_is_narrow(r) || z->k <= 2 * terms ? 0 : terms / z->depth;
+}
+
+void wgmma_set_chunk(struct wgmma_sizes *z, const struct region *r) {
+    z->chunk = wgmma_chunk_of(z, r);
+    z->halves = z->chunk && z->parts < 2 && z->own == WGMMA_ROWS && z->rhs.width == 256 ? 2 : 1;
+    // A slice stays where it is until both halves are multiplied.
+    if (z->halves > 1)
+        z->chunk = 1;
 }
 
 struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_stage *s) {
@@ -196,6 +241,7 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
         find_side(f, true, &z.lhs, &why);
         find_side(f, false, &z.rhs, &why);
     }
+    z.is_widened = z.parts && g->is_f8;
     z.storage = z.parts ? DTYPE_F16 : node_of(f, z.lhs.leaf)->dtype;
     z.element_bytes = (int)dtype_size(z.storage, 1);
     z.depth = WGMMA_ROW_BYTES / z.element_bytes;
@@ -208,14 +254,17 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
     z.rhs.width = stage_number(s, "tile", 1);
     z.apart = stage_number(s, "apart", 0);
     z.cluster = stage_number(s, "cluster", 0);
+    z.boxes = stage_number(s, "boxes", 0);
     z.own = z.lhs.width / (z.apart ? 1 : z.consumers);
     // Results of split operands may be stored a second time, which those that go on would undo.
     bool by_boxes = !z.parts && z.split == 1 && wgmma_set_boxes(&z, f->region, g);
+    if (!by_boxes)
+        z.boxes = 0;
     for (int i = 0; i < f->region->n_values && !by_boxes; i++)
         if (wgmma_is_staged(f->region, g, i) && z.split == 1)
             z.staged_bytes = (int64_t)z.consumers * 4 * WGMMA_STAGED * 2;
     z.slices = (z.k + z.depth - 1) / z.depth;
-    z.chunk = wgmma_chunk_of(&z, f->region);
+    wgmma_set_chunk(&z, f->region);
     return z;
 }
 
@@ -234,7 +283,7 @@ bool wgmma_set_boxes(struct wgmma_sizes *z, const struct region *r, const struct
     if (r->n_values != 1 || !is_known || g->n % 8 != 0 || !g->has_pairs)
         return false;
     int64_t boxes = z->rhs.width * dtype_size(t, 1) / 128 * (z->own / WGMMA_ROWS);
-    for (z->boxes = 3; boxes % z->boxes != 0;)
+    while (boxes % z->boxes != 0)
         z->boxes--;
     z->staged_bytes = (int64_t)z->consumers * 4 * z->boxes * WGMMA_BOX_BYTES;
     return true;
@@ -245,11 +294,13 @@ int64_t wgmma_pairs(const struct wgmma_sizes *z) {
 }
 
 int64_t wgmma_sums(const struct wgmma_sizes *z) {
-    return 2 * wgmma_pairs(z) * (1 + (z->parts > 1) + (z->chunk > 0));
+    int64_t totals = 1 + (z->parts > 1) + (z->chunk > 0);
+    return 2 * wgmma_pairs(z) * totals - (z->halves > 1 ? wgmma_pairs(z) : 0);
 }
 
 const struct wgmma_side *wgmma_shared(const struct wgmma_sizes *z) {
-    return z->lhs.width > z->rhs.width ? &z->lhs : &z->rhs;
+    bool is_row = z->m <= z->lhs.width, is_column = z->n <= z->rhs.width;
+    return is_row || (!is_column && z->lhs.width > z->rhs.width) ? &z->lhs : &z->rhs;
 }
 
 int64_t wgmma_reach(const struct wgmma_sizes *z, const struct wgmma_side *s) {
@@ -339,11 +390,11 @@ static bool legal_cluster(const struct wgmma_sizes *z, struct objection *why) {
     if (z->split > 1)
         return objection(why, "cluster",
                          "blocks that have terms of one tile share no operand: the nearest is 1");
-    if (s->width / z->cluster < 64)
+    if (!s->along_k && s->width / z->cluster < 64)
         return objection(why, "cluster",
-                         "a part of %d rows or columns of an operand for each of %d blocks is no "
-                         "box: the nearest is 1",
-                         s->width / z->cluster, z->cluster);
+                         "a part of %d rows or columns for each of %d blocks is no box of an "
+                         "operand that lies across: the nearest is %d",
+                         s->width / z->cluster, z->cluster, s->width / 64);
     return true;
 }
 
@@ -370,7 +421,9 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
 
 // What tensor cores sustain of their peak: power, not clocks, is short.
 static double rate_per_s(const struct target *t, const struct wgmma_sizes *z) {
-    double peak = t->peak_per_s[z->storage == DTYPE_I8 ? PIPE_I8 : PIPE_F16];
+    double peak = t->peak_per_s[z->storage == DTYPE_I8 ? PIPE_I8
+                                : is_f8(z->storage)    ? PIPE_F8
+                                                       : PIPE_F16];
     if (!(peak > 0))
         peak = 8192.0 / z->element_bytes * t->sms * t->top_clock_hz;
     return 0.72 * peak;
@@ -407,6 +460,10 @@ double wgmma_tile_seconds(const struct wgmma_sizes *z, const struct target *t) {
         products *= 1.07;
     if (z->rhs.width == 128 && z->chunk && z->parts < 2)
         products *= 1.28;
+    // Halves of 256: 0.88 of the rate of 192 in f8 (8192 cubed), 1.02 of f16's at 4096 cubed, where
+    // these have another wave.
+    if (z->halves > 1)
+        products *= is_f8(z->storage) ? 1.21 : 1.17;
     // Nothing is brought for what lies outside.
     double brought = fmin((double)z->m, z->lhs.width) + fmin((double)z->n, z->rhs.width);
     brought *= depth * z->element_bytes / (44 * clock);
@@ -451,10 +508,26 @@ static double estimate(const struct form *f, const struct target *t, const struc
 // ---- what a stage begins with: the legal one that should be fastest
 
 static const struct shape_row {
-    int rows, columns, warpgroups, apart;
-} shapes[] = {{128, 256, 2, 0}, {256, 128, 2, 0}, {128, 192, 2, 0},
-              {128, 128, 2, 0}, {128, 64, 2, 0},  {64, 256, 2, 1},
-              {64, 256, 1, 0},  {64, 128, 1, 0},  {64, 64, 1, 0}};
+    int rows, columns, warpgroups, apart, cluster, boxes;
+} shapes[] = {{128, 256, 2, 0, 1, 2}, {256, 128, 2, 0, 1, 2}, {128, 192, 2, 0, 1, 3},
+              {128, 128, 2, 0, 1, 2}, {128, 64, 2, 0, 1, 2},  {64, 256, 2, 1, 1, 2},
+              {64, 256, 1, 0, 1, 2},  {64, 128, 1, 0, 1, 2},  {64, 64, 1, 0, 1, 2}};
+
+// Tiles that are worked on at a time shall be as high as they are wide together: then they read
+// least. Of an H200 16 rows of 128x256 had 1.012 times the speed of 8.
+static int group_for(const struct target *t, const struct shape_row *r) {
+    int best = 1;
+    double least = INFINITY;
+    for (int group = 4; group <= 16; group *= 2) {
+        double wide = ceil((double)(t->sms > 0 ? t->sms : 1) / group) * r->columns;
+        double read = (double)group * r->rows * r->cluster + wide / r->cluster;
+        if (read < least) {
+            least = read;
+            best = group;
+        }
+    }
+    return best;
+}
 
 // With as many stages as there is room for.
 static bool set_shape(const struct form *f, const struct target *t, struct kernel_stage *s,
@@ -462,10 +535,12 @@ static bool set_shape(const struct form *f, const struct target *t, struct kerne
     struct objection why;
     stage_set(s, "tile", 0, r->rows);
     stage_set(s, "tile", 1, r->columns);
+    stage_set(s, "group", 0, group_for(t, r));
     stage_set(s, "warpgroups", 0, r->warpgroups);
     stage_set(s, "split", 0, split);
     stage_set(s, "apart", 0, r->apart);
-    stage_set(s, "cluster", 0, 1);
+    stage_set(s, "cluster", 0, r->cluster);
+    stage_set(s, "boxes", 0, r->boxes);
     for (int stages = 8; stages >= 2; stages--) {
         stage_set(s, "stages", 0, stages);
         if (is_legal(f, t, s, &why))
@@ -478,7 +553,6 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
     const struct shape_row *best = &shapes[sizeof shapes / sizeof *shapes - 1];
     double least = INFINITY;
     int best_split = 1;
-    stage_set(s, "group", 0, 8);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int split = 1; split <= 8; split *= 2) {
             double seconds = set_shape(f, t, s, &shapes[i], split) ? estimate(f, t, s) : INFINITY;

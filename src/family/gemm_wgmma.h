@@ -29,6 +29,7 @@ struct wgmma_side {
 struct wgmma_sizes {
     enum dtype storage;  // of both operands, as they are multiplied
     int parts;           // of operands of f32, of f16 each (gemm_wgmma_split.c); 0: as they are
+    bool is_widened;     // parts are numbers of f8, which f16 has exactly
     int64_t m, n, k, batch;
     int element_bytes, depth;  // of an operand's element; elements of a slice along K
     int stages, group;
@@ -42,9 +43,13 @@ struct wgmma_sizes {
     int64_t staged_bytes;  // of shared memory that results pass on their way; 0: none do
     int boxes;             // of each warp there, which the copy engine stores; 0: threads do
     int64_t chunk;         // slices whose sum is put aside; 0: all of them are one sum
+    int halves;            // 2: columns are multiplied one half after the other, since the sums and
+                           // totals of all would not fit the registers
     struct wgmma_side lhs, rhs;
 };
 
+// Are all results of the region rounded to 16 bits or less?
+bool wgmma_is_narrow(const struct region *r);
 // Does the region's value pass shared memory on its way? How many elements of it a warp has there.
 bool wgmma_is_staged(const struct region *r, const struct gemm_form *g, int value);
 enum { WGMMA_STAGED = 16 * 64 };
@@ -61,8 +66,8 @@ int64_t wgmma_pairs(const struct wgmma_sizes *z);
 int64_t wgmma_sums(const struct wgmma_sizes *z);
 // Of all blocks, with those of a cluster that lie outside.
 int64_t wgmma_tiles(const struct wgmma_sizes *z);
-// The operand that blocks of a cluster share: the wider one. Rows or columns of results of a
-// cluster's tiles together.
+// The operand that blocks of a cluster share: the wider one, or the one that has a single tile.
+// Rows or columns of results of a cluster's tiles together.
 const struct wgmma_side *wgmma_shared(const struct wgmma_sizes *z);
 int64_t wgmma_reach(const struct wgmma_sizes *z, const struct wgmma_side *s);
 // Slices that a block has of a tile; the last of several may have fewer.
@@ -74,6 +79,8 @@ bool wgmma_legal_rows(const struct wgmma_sizes *z, struct objection *why);
 int64_t wgmma_shared_bytes(const struct wgmma_sizes *z);
 // Slices whose sum is put aside; 0: none is, since results keep 16 bits or less, or K is short.
 int64_t wgmma_chunk_of(const struct wgmma_sizes *z, const struct region *r);
+// Sets `chunk`, and `halves` with it.
+void wgmma_set_chunk(struct wgmma_sizes *z, const struct region *r);
 bool wgmma_runs_on(const struct target *t);
 // Seconds of a tile: products, while slices are brought.
 double wgmma_tile_seconds(const struct wgmma_sizes *z, const struct target *t);

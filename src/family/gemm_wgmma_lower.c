@@ -232,6 +232,14 @@ static void copy_side(const struct wgmma_build *x, struct loop_builder *b, struc
     }
 }
 
+// Where all blocks read the same operand, not all of them read the same slice of it at a time: each
+// goes around K from a slice of its own on. Of few slices it does not matter.
+static bool begins_apart(const struct wgmma_build *x) {
+    enum { FEW = 32 };
+    bool is_same = x->z.m <= x->z.lhs.width || x->z.n <= x->z.rhs.width;
+    return is_same && x->z.batch == 1 && !x->walk && x->z.split == 1 && x->z.slices >= FEW;
+}
+
 static void produce(struct wgmma_build *x, struct loop_builder *b) {
     struct loop_builder *by_tile, by_slice;
     struct wgmma_loops loops;
@@ -245,7 +253,10 @@ static void produce(struct wgmma_build *x, struct loop_builder *b) {
     const struct loop_expr *slice = loop_open_for(by_tile, &f, &by_slice);
     const struct loop_expr *count = loop_let(&by_slice, "count", add(x, x->count, slice));
     const struct loop_expr *slot = loop_let(&by_slice, "slot", slot_of(x, count));
-    const struct loop_expr *k = times(x, add(x, x->first_slice, slice), x->z.depth);
+    const struct loop_expr *at = add(x, x->first_slice, slice);
+    if (begins_apart(x))
+        at = rest(x, add(x, at, quotient(x, x->block, x->z.cluster)), x->z.slices);
+    const struct loop_expr *k = times(x, at, x->z.depth);
     if (x->first_k)
         k = add(x, x->first_k, k);
     // Before it was filled for the first time it is empty.
@@ -265,10 +276,12 @@ static void produce(struct wgmma_build *x, struct loop_builder *b) {
 // ---- those that multiply
 
 static enum loop_intrinsic product(const struct wgmma_build *x) {
-    enum loop_intrinsic first = x->z.storage == DTYPE_F16  ? INTRINSIC_WGMMA_F16_64
-                                : x->z.storage == DTYPE_I8 ? INTRINSIC_WGMMA_I8_64
-                                                           : INTRINSIC_WGMMA_BF16_64;
-    return first + (enum loop_intrinsic)(x->z.rhs.width / 64 - 1);
+    enum loop_intrinsic first = x->z.storage == DTYPE_F16      ? INTRINSIC_WGMMA_F16_64
+                                : x->z.storage == DTYPE_I8     ? INTRINSIC_WGMMA_I8_64
+                                : x->z.storage == DTYPE_F8E4M3 ? INTRINSIC_WGMMA_E4M3_64
+                                : x->z.storage == DTYPE_F8E5M2 ? INTRINSIC_WGMMA_E5M2_64
+                                                               : INTRINSIC_WGMMA_BF16_64;
+    return first + (enum loop_intrinsic)(x->z.rhs.width / x->z.halves / 64 - 1);
 }
 
 // Where the operand of step `step` begins: 64 elements along `stay` from `first` on.
@@ -282,9 +295,10 @@ static const struct loop_expr *operand_at(const struct wgmma_build *x, const str
 // The products of one slice by one pair of parts: high ones, or (`low`) the low one of a side.
 static void multiply_parts(const struct wgmma_build *x, struct loop_builder *b,
                            const struct loop_expr *slot, const struct loop_expr *consumer,
-                           const bool low[2], const struct loop_expr *adds) {
+                           const bool low[2], int half, const struct loop_expr *adds) {
     const struct loop_buffer *left = low[0] ? x->lhs.low_tile : x->lhs.tile;
     const struct loop_buffer *right = low[1] ? x->rhs.low_tile : x->rhs.tile;
+    const struct loop_expr *column = num(x, (int64_t)half * x->z.rhs.width / 2);
     for (int step = 0; step < WGMMA_STEPS; step++)
         for (int part = 0; part < x->z.own / WGMMA_ROWS; part++) {
             const struct loop_expr *row =
@@ -294,7 +308,7 @@ static void multiply_parts(const struct wgmma_build *x, struct loop_builder *b,
                 (struct loop_operand[]){{low[0] || low[1] ? x->cross : x->sum,
                                          num(x, (int64_t)part * x->z.rhs.width / 4)},
                                         {left, operand_at(x, &x->lhs, slot, row, step)},
-                                        {right, operand_at(x, &x->rhs, slot, num(x, 0), step)},
+                                        {right, operand_at(x, &x->rhs, slot, column, step)},
                                         {NULL, num(x, !x->z.lhs.along_k)},
                                         {NULL, num(x, !x->z.rhs.along_k)},
                                         {NULL, step == 0 ? adds : num(x, 1)}});
@@ -306,7 +320,7 @@ static void multiply(const struct wgmma_build *x, struct loop_builder *b,
                      const struct loop_expr *adds) {
     static const bool high[2];
     loop_intrinsic(b, INTRINSIC_WGMMA_FENCE, NULL);
-    multiply_parts(x, b, slot, consumer, high, adds);
+    multiply_parts(x, b, slot, consumer, high, 0, adds);
     loop_intrinsic(b, INTRINSIC_WGMMA_COMMIT, NULL);
 }
 
@@ -316,8 +330,8 @@ static void multiply_low(const struct wgmma_build *x, struct loop_builder *b,
                          const struct loop_expr *slot, const struct loop_expr *consumer,
                          const struct loop_expr *adds) {
     static const bool right[] = {false, true}, left[] = {true, false};
-    multiply_parts(x, b, slot, consumer, right, adds);
-    multiply_parts(x, b, slot, consumer, left, num(x, 1));
+    multiply_parts(x, b, slot, consumer, right, 0, adds);
+    multiply_parts(x, b, slot, consumer, left, 0, num(x, 1));
     loop_intrinsic(b, INTRINSIC_WGMMA_COMMIT, NULL);
 }
 
@@ -387,15 +401,17 @@ static void add_slices(const struct wgmma_build *x, struct loop_builder *b,
         release(x, b, add(x, x->count, add(x, end, num(x, x->z.stages - 1))));
 }
 
+// `first`: of the totals.
 static void add_to_totals(const struct wgmma_build *x, struct loop_builder *b,
-                          const struct loop_buffer *sum, double factor) {
+                          const struct loop_buffer *sum, int64_t first, double factor) {
     struct loop_builder inner;
     const struct loop_expr *i = open_unrolled(x, b, "i", x->sum->count, &inner);
-    const struct loop_expr *total = loop_load(x->a, x->total, i, 2, 1);
+    const struct loop_expr *to = first ? add(x, i, num(x, first)) : i;
+    const struct loop_expr *total = loop_load(x->a, x->total, to, 2, 1);
     const struct loop_expr *v = loop_load(x->a, sum, i, 2, 1);
     if (factor != 1)
         v = loop_binary(x->a, LOOP_MUL, v, loop_real(x->a, factor));
-    loop_store(&inner, x->total, i, loop_binary(x->a, LOOP_ADD, total, v), false);
+    loop_store(&inner, x->total, to, loop_binary(x->a, LOOP_ADD, total, v), false);
     loop_close(b, &inner);
 }
 
@@ -423,13 +439,38 @@ static void walk_parts(const struct wgmma_build *x, struct loop_builder *b,
     loop_open_if(&inner, num(x, 0), slice, &some);
     release(x, &some, add(x, count, num(x, x->z.stages - 1)));
     loop_close(&inner, &some);
-    add_to_totals(x, &inner, x->sum, 1);
+    add_to_totals(x, &inner, x->sum, 0, 1);
     loop_close(b, &inner);
     wait_products(x, b, 0);
     if (x->more)
         release(x, b, add(x, x->count, add(x, x->n_slices, num(x, x->z.stages - 1))));
     // Low parts were written so many times as large as they are.
-    add_to_totals(x, b, x->cross, 1.0 / WGMMA_LOW);
+    add_to_totals(x, b, x->cross, 0, 1.0 / WGMMA_LOW);
+}
+
+// Columns one half after the other, each slice put aside: one warpgroup adds while the other
+// multiplies.
+static void walk_halves(const struct wgmma_build *x, struct loop_builder *b,
+                        const struct loop_expr *consumer) {
+    static const bool high[2];
+    struct loop_builder inner;
+    clear_totals(x, b);
+    struct loop_for f = {"slice", num(x, 0), x->n_slices, 1, false};
+    const struct loop_expr *slice = loop_open_for(b, &f, &inner);
+    const struct loop_expr *count = loop_let(&inner, "count", add(x, x->count, slice));
+    const struct loop_expr *slot = loop_let(&inner, "slot", slot_of(x, count));
+    loop_intrinsic(&inner, INTRINSIC_MBARRIER_WAIT,
+                   (struct loop_operand[]){{x->full, slot}, {NULL, phase_of(x, count)}});
+    for (int half = 0; half < 2; half++) {
+        loop_intrinsic(&inner, INTRINSIC_WGMMA_FENCE, NULL);
+        multiply_parts(x, &inner, slot, consumer, high, half, num(x, 0));
+        loop_intrinsic(&inner, INTRINSIC_WGMMA_COMMIT, NULL);
+        wait_products(x, &inner, 0);
+        if (half == 1)
+            release(x, &inner, count);
+        add_to_totals(x, &inner, x->sum, half * x->sum->count, 1);
+    }
+    loop_close(b, &inner);
 }
 
 static void walk(const struct wgmma_build *x, struct loop_builder *b,
@@ -438,6 +479,10 @@ static void walk(const struct wgmma_build *x, struct loop_builder *b,
     const struct loop_expr *end = x->n_slices;
     if (x->cross) {
         walk_parts(x, b, consumer);
+        return;
+    }
+    if (x->z.halves > 1) {
+        walk_halves(x, b, consumer);
         return;
     }
     if (!x->total) {
@@ -457,7 +502,7 @@ static void walk(const struct wgmma_build *x, struct loop_builder *b,
         begin = loop_let(&inner, "chunk", loop_binary(x->a, LOOP_MUL, begin, each));
     end = loop_let(&inner, "end", smaller(x, add(x, begin, each), end));
     add_slices(x, &inner, consumer, begin, end);
-    add_to_totals(x, &inner, x->sum, 1);
+    add_to_totals(x, &inner, x->sum, 0, 1);
     loop_close(b, &inner);
 }
 
@@ -541,7 +586,8 @@ static void make_side(struct wgmma_build *x, struct wgmma_tile *t, const char *n
 static void make_sums(struct wgmma_build *x) {
     struct loop_program *p = x->l->program;
     int64_t pairs = wgmma_pairs(&x->z);
-    x->sum = loop_register_of(p, "sum", pairs, 2, x->form->is_whole ? LOOP_I32 : LOOP_F32);
+    x->sum =
+        loop_register_of(p, "sum", pairs / x->z.halves, 2, x->form->is_whole ? LOOP_I32 : LOOP_F32);
     if (x->z.chunk)
         x->total = loop_register(p, "total", pairs, 2);
 }
@@ -673,6 +719,7 @@ void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_s
     struct wgmma_build x = {.l = l, .a = l->arena, .form = f->gemm};
     gemm_build_space(l, x.form);
     x.z = wgmma_read_sizes(f, stage);
+    l->is_quick = wgmma_is_narrow(f->region);
     x.name = stage->values[0];
     x.more = l->sms < wgmma_tiles(&x.z) && x.z.split == 1;
     x.blocks = x.more ? l->sms / x.z.cluster * x.z.cluster : wgmma_tiles(&x.z);

@@ -451,6 +451,8 @@ void wgmma_split(struct wgmma_build *x, struct wgmma_tile *t) {
                                 DTYPE_F32, factors, 2);
     int64_t lanes = space_lanes(&x->l->space, s->along_k ? x->form->group_k : t->group);
     p.vec = lanes % 4 == 0 ? 4 : lanes % 2 == 0 ? 2 : 1;
+    if (x->z.is_widened)  // has no vectors
+        p.vec = 1;
     if (s->along_k)
         split_along(&p);
     else

@@ -383,7 +383,7 @@ static const struct loop_expr *share_at(const struct wgmma_build *x, const struc
 
 void wgmma_store_share(struct wgmma_build *x, struct loop_builder *b) {
     struct loop_builder inner;
-    const struct loop_expr *i = open_unrolled(x, b, "i", x->sum->count, &inner);
+    const struct loop_expr *i = open_unrolled(x, b, "i", wgmma_pairs(&x->z), &inner);
     const struct loop_expr *rank = rest(x, x->block, x->z.split);
     loop_store(&inner, x->shares, share_at(x, rank, i),
                loop_load(x->a, x->total ? x->total : x->sum, i, 2, 1), false);

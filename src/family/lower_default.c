@@ -88,8 +88,8 @@ static double least_seconds(const struct choice *c, const struct form *f) {
 static const struct form *without_tensor_cores(const struct choice *c, const struct form *f) {
     const double small = 20e-6;  // seconds
     struct objection why;
-    bool is_whole = f && f->gemm && f->gemm->is_whole;
-    if (!f || (!f->conv && !f->ragged && !f->attention && !f->maxsim && !f->qgemm && !is_whole))
+    bool is_alone = f && f->gemm && (f->gemm->is_whole || f->gemm->is_f8);
+    if (!f || (!f->conv && !f->ragged && !f->attention && !f->maxsim && !f->qgemm && !is_alone))
         return f;
     const struct form *nest = family_form(&families[FAMILY_NEST], f->region, &why);
     if (c->is_simple)

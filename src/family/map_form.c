@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "family/access.h"
+#include "ir/detail.h"
 
 // Lanes along the innermost group.
 static int64_t count_lanes(const struct region *r) {
@@ -31,19 +32,96 @@ static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
     return true;
 }
 
-void map_build_space(struct lowering *l) {
+// `apart`: an axis that begins a group; 0: none in particular.
+static void build_space(struct lowering *l, int apart) {
     const struct shape *shape = &l->region->graph->nodes[l->region->value[0]].shape;
     l->space = (struct space){0};
     for (int i = 0; i < shape->rank; i++)
         space_add(&l->space, point_size(l, shape, i));
     if (shape->rank == 0)
         space_add(&l->space, (struct loop_size){1, NULL});
-    space_join(&l->space, 0, l->space.n_axes);
+    space_join(&l->space, 0, apart ? apart : l->space.n_axes);
+    if (apart)
+        space_join(&l->space, apart, l->space.n_axes - apart);
     struct axis_map map = map_identity(shape->rank);
     struct point_visit visit = {l->region, -1, cut_access, l};
     for (int i = 0; i < l->region->n_values; i++)
         point_visit(&visit, l->region->value[i], &map);
     space_finish(l->arena, &l->space);
+}
+
+void map_build_space(struct lowering *l) {
+    build_space(l, 0);
+}
+
+// ---- rows of a table
+
+int map_build_rows_space(struct lowering *l, const struct map_rows *m) {
+    int axis = l->region->graph->nodes[m->index].shape.rank;
+    build_space(l, axis);
+    return l->space.group[axis];
+}
+
+struct take_search {
+    node_id take;
+    int rank;
+    bool ok;
+};
+
+// Is the gather read where the values are, and nowhere else?
+static bool check_take(void *ctx, node_id n, const struct axis_map *map) {
+    struct take_search *s = ctx;
+    struct axis_map own = map_identity(s->rank);
+    s->ok &= n != s->take || map_same(map, &own);
+    return true;
+}
+
+// Everything but the one gather is by element.
+static bool find_take(const struct region *r, node_id *take) {
+    const struct graph *g = r->graph;
+    *take = -1;
+    for (node_id n = 0; n < g->n_nodes; n++) {
+        if (!r->is_member[n] || g->nodes[n].op == OP_CONST)
+            continue;
+        if (g->nodes[n].op == OP_TAKE && *take < 0)
+            *take = n;
+        else if (op_infos[g->nodes[n].op].class != OP_CLASS_ELEMENTWISE &&
+                 g->nodes[n].op != OP_VIEW)
+            return false;
+    }
+    if (*take < 0)
+        return false;
+    struct take_search s = {*take, g->nodes[*take].shape.rank, true};
+    struct point_visit visit = {r, -1, check_take, &s};
+    struct axis_map map = map_identity(g->nodes[r->value[0]].shape.rank);
+    for (int i = 0; i < r->n_values; i++)
+        point_visit(&visit, r->value[i], &map);
+    return s.ok;
+}
+
+bool map_find_rows(const struct region *r, struct map_rows *m) {
+    const struct graph *g = r->graph;
+    *m = (struct map_rows){0};
+    if (!find_take(r, &m->take))
+        return false;
+    const struct node *take = &g->nodes[m->take];
+    m->table = take->arg[0];
+    m->index = take->arg[1];
+    const struct shape *table = &g->nodes[m->table].shape, *index = &g->nodes[m->index].shape;
+    if (take->detail->axis != 0 || !r->is_leaf[m->table] || !r->is_leaf[m->index] ||
+        index->rank == 0 || take->shape.rank <= index->rank ||
+        loop_arithmetic(g->nodes[m->table].dtype) != LOOP_F32 ||
+        !shape_equal(&take->shape, &g->nodes[r->value[0]].shape))
+        return false;
+    m->n_rows = table->size[0];
+    m->n_sources = shape_count(index);
+    m->width = m->n_rows ? shape_count(table) / m->n_rows : 0;
+    struct arena scratch = {0};
+    struct lowering l = {.arena = &scratch, .region = r};
+    map_build_rows_space(&l, m);
+    m->lanes = space_lanes(&l.space, l.space.n_groups - 1);
+    arena_reset(&scratch);
+    return m->width > 0 && m->n_sources > 0;
 }
 
 // ---- what is read across
@@ -100,7 +178,9 @@ bool map_find_crossing(const struct region *r, struct map_crossing *c) {
     int across = l.space.group[c->axis], last = l.space.group[c->last_axis];
     c->n_across = l.space.count[across];
     c->n_last = l.space.count[last];
-    c->lanes = common(space_lanes(&l.space, across), space_lanes(&l.space, last));
+    int64_t lanes[] = {space_lanes(&l.space, across), space_lanes(&l.space, last)};
+    c->lanes = common(lanes[0], lanes[1]);
+    c->has_lanes = lanes[0] != 1 && lanes[1] != 1;
     c->n_outer = shape_count(shape) / (c->n_across * c->n_last);
     // Neighbours along a group are those along its last axis.
     bool is_last = true;

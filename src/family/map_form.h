@@ -15,6 +15,7 @@ struct map_crossing {
     int axis, last_axis;                // of the values: neighbours there, and in the results
     int64_t n_across, n_last, n_outer;  // elements of the groups that they are in, and of all else
     int64_t lanes;                      // that every access allows along both, as space_lanes()
+    bool has_lanes;                     // some along each, beginning anywhere
     int n_reads;
     struct {
         node_id node;
@@ -24,3 +25,14 @@ struct map_crossing {
 };
 // False: there is none.
 bool map_find_crossing(const struct region *r, struct map_crossing *c);
+
+// Values of one table's rows that indices ask for, and what is computed of them by element.
+struct map_rows {
+    node_id take, table, index;
+    int64_t n_sources, n_rows, width;  // places that ask, rows of the table, elements of a row
+    int64_t lanes;                     // neighbours that every access allows in a row
+};
+// False: they are not.
+bool map_find_rows(const struct region *r, struct map_rows *m);
+// The space with groups of its own for the axes of the index; returns how many.
+int map_build_rows_space(struct lowering *l, const struct map_rows *m);

@@ -76,7 +76,12 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
 }
 
 static bool is_narrow(const struct region *r) {
-    return dtype_infos[r->graph->nodes[r->value[0]].dtype].bits == 16;
+    for (int i = 0; i < r->n_values; i++) {
+        enum dtype type = r->graph->nodes[r->value[i]].dtype;
+        if (type != DTYPE_F16 && type != DTYPE_BF16)
+            return false;
+    }
+    return true;
 }
 
 static bool has_gather(const struct region *r) {
@@ -175,6 +180,7 @@ static void lower(struct lowering *l, const struct form *f, const struct kernel_
     (void)f;
     struct arena *a = l->arena;
     map_build_space(l);
+    l->is_quick_erf = is_narrow(l->region);
     struct build x = {.l = l, .stage = stage};
     find_reads(l->region, &x.reads);
     x.block = stage_number(stage, "block", 0);
@@ -194,11 +200,22 @@ static void lower(struct lowering *l, const struct form *f, const struct kernel_
     store_items(&x, &outer);
 }
 
+// Bytes of rows that come again, of a table that the second cache does not hold.
+static double read_again(const struct region *r, const struct target *t) {
+    struct map_rows rows;
+    if (!map_find_rows(r, &rows))
+        return 0;
+    double table = (double)dtype_size(r->graph->nodes[rows.table].dtype, rows.n_rows * rows.width);
+    return table > (double)t->l2_bytes ? ((double)rows.n_sources / (double)rows.n_rows - 1) * table
+                                       : 0;
+}
+
 static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
     struct region_work w;
     struct reads reads;
     region_count(f->region, &w);
     find_reads(f->region, &reads);
+    w.bytes_read += read_again(f->region, t);
     struct gpu_traffic traffic = {.bytes = w.bytes_read + w.bytes_written,
                                   .blocks = (double)n_blocks(f->region, s),
                                   .threads = stage_number(s, "block", 0)};

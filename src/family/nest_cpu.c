@@ -138,5 +138,4 @@ static bool is_legal_as_nest(const struct form *f, const struct target *t,
         .accepts = accepts, .defaults = defaults_as_nest, .is_legal = is_legal_as_nest, \
         .lower = lower, .estimate = estimate,                                           \
     }
-const struct emitter scan_cpu = AS_NEST("a scan, a line or a piece of one at a time");
 const struct emitter pool_cpu = AS_NEST("a pooling, a result at a time");

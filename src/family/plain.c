@@ -72,7 +72,7 @@ static node_id find_cut(const struct form *f) {
 // Forms that are there for tensor cores, or to be like those that are.
 static bool is_for_tensor_cores(const struct form *f) {
     return f->conv || f->ragged || f->attention || f->maxsim || f->qgemm ||
-           (f->gemm && (f->gemm->is_whole || f->gemm->is_conv));
+           (f->gemm && (f->gemm->is_whole || f->gemm->is_f8 || f->gemm->is_conv));
 }
 
 static void materialise(struct program_state *s, const struct target *t, const char *name) {

@@ -83,7 +83,7 @@ struct wgmma_sizes ragged_wgmma_sizes(const struct form *f, const struct kernel_
     const struct ragged_form *r = f->ragged;
     struct gemm_form g = ragged_as_gemm(f);
     struct wgmma_sizes z = {
-        .m = g.m, .n = g.n, .k = g.k, .batch = g.batch, .split = 1, .cluster = 1};
+        .m = g.m, .n = g.n, .k = g.k, .batch = g.batch, .split = 1, .cluster = 1, .boxes = 3};
     z.storage = node_of(f, r->x)->dtype;
     z.element_bytes = 2;
     z.depth = WGMMA_ROW_BYTES / z.element_bytes;
@@ -100,11 +100,13 @@ struct wgmma_sizes ragged_wgmma_sizes(const struct form *f, const struct kernel_
     z.rhs.width = stage_number(s, "tile", 1);
     z.own = z.lhs.width / z.consumers;
     bool by_boxes = wgmma_set_boxes(&z, f->region, &g);
+    if (!by_boxes)
+        z.boxes = 0;
     for (int i = 0; i < f->region->n_values && !by_boxes; i++)
         if (wgmma_is_staged(f->region, &g, i))
             z.staged_bytes = (int64_t)z.consumers * 4 * WGMMA_STAGED * 2;
     z.slices = (z.k + z.depth - 1) / z.depth;
-    z.chunk = wgmma_chunk_of(&z, f->region);
+    wgmma_set_chunk(&z, f->region);
     return z;
 }
 

@@ -438,8 +438,13 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
     const struct region *r = f->region;
     const struct node *n = &r->graph->nodes[f->anchor];
     int rank = r->graph->nodes[n->arg[0]].shape.rank;
-    stage_set(s, "vec", 0, f->lanes == 1 ? 1 : t->vector_bytes >= 32 ? 8 : 4);
-    int grain = n->axes >> (rank - 1) & 1 ? 4 : 128, split = 1;
+    stage_set(s, "vec", 0, default_vec(t, f->lanes));
+    bool along = n->axes >> (rank - 1) & 1;
+    int grain = along ? 4 : 1024, split = 1;
+    // Stretches of rows as long as leaves every thread some blocks.
+    while (!along && grain > 128 && shape_count(&n->shape) / grain < 4 * (int64_t)t->n_threads)
+        grain /= 2;
+    stage_set(s, "unroll", 0, along && f->lanes != 1 ? 4 : 1);
     stage_set(s, "grain", 0, grain);
     // Few results leave threads idle unless blocks share them.
     int64_t blocks = shape_count(&n->shape) / grain + 1;

@@ -136,10 +136,11 @@ int rows_build_space(struct lowering *l, const struct rows_form *f) {
 }
 
 // Lanes along the last axis in memory.
-static int64_t count_lanes(const struct rows_form *f) {
+static int64_t count_lanes(struct rows_form *f) {
     struct arena scratch = {0};
     struct lowering l = {.arena = &scratch, .region = f->region};
     rows_build_space(&l, f);
+    f->n_inner = l.space.count[l.space.n_groups - 1];
     // An axis of one element may be kept behind those that are reduced; one that is reduced itself
     // has no lanes.
     int last = f->full->rank - 1;
@@ -175,6 +176,13 @@ bool rows_accept_last(const struct form *f, const struct target *t, struct objec
     const struct region *r = f->region;
     return f->rows->is_last || objection(why, NULL, "%s is not reduced over the last axis alone",
                                          r->graph->nodes[r->anchor[0]].name);
+}
+
+bool rows_accept_along(const struct form *f, const struct target *t, struct objection *why) {
+    (void)t;
+    const struct region *r = f->region;
+    return f->rows->is_along || objection(why, NULL, "%s is not reduced over the last axis",
+                                          r->graph->nodes[r->anchor[0]].name);
 }
 
 bool rows_find(struct form *form, struct objection *why) {

@@ -25,6 +25,7 @@ struct rows_form {
     struct axis_map map;       // of the full shape: kept axes come first in the space
     int column;                // the last axis that is reduced
     int64_t n_rows, n_columns;
+    int64_t n_inner;  // elements of a row that lie side by side: those of its last group
     struct rows_walks walks;
 };
 
@@ -32,6 +33,8 @@ bool rows_find(struct form *form, struct objection *why);
 
 // Why an emitter for rows along the last axis alone does not take it: for `accepts`.
 bool rows_accept_last(const struct form *f, const struct target *t, struct objection *why);
+// The same for rows along any axes, the last among them.
+bool rows_accept_along(const struct form *f, const struct target *t, struct objection *why);
 
 // How a value of the stage lies in the rows: full shape, or one element per row. False: neither.
 bool rows_value_map(const struct rows_form *f, node_id n, struct axis_map *map);

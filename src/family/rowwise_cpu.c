@@ -1,5 +1,6 @@
-// rowwise: rows are independent and each is reduced along its last axis, perhaps several
-// times, the results broadcast back: softmax, norms.
+// rowwise: rows are independent and each is reduced along its axes, the last one among them,
+// perhaps several times, the results broadcast back: softmax, norms. A row is one stretch of
+// memory, or several of them (batch norm), which are walked one after the other.
 //
 // A row is walked once per level of its reductions and once more to store (rows.h). What an
 // earlier walk computed is computed again, or kept in a local array (`keep local`). The
@@ -77,7 +78,7 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
                          "is keep reread",
                          (long long)bytes, LOCAL_BYTES_MAX);
     if (stage_word_is(s, "store", "stream"))
-        return legal_stream(s, f->rows->n_columns, why);
+        return legal_stream(s, f->rows->n_inner, why);
     return true;
 }
 
@@ -89,17 +90,20 @@ static void take_if_legal(const struct form *f, const struct target *t, struct k
 }
 
 // Rows that come from memory and go there: what every search on such problems came to (softmax 2048
-// x 4096 on two cores of an EPYC: 2.26 times as fast as with the knobs at their first values).
+// x 4096 on two cores of an EPYC: 2.26 times as fast as with the knobs at their first values). Of
+// long rows two at a time, and what is kept of them, would not fit the second cache (batch norm,
+// 512 KiB a row, on two cores of a Xeon: 2.8 ms, with them 5.0 ms).
 static void default_stream(const struct form *f, const struct target *t, struct kernel_stage *s) {
     static const char *const words[][2] = {
-        {"keep", "local"}, {"overlap", "rows"}, {"divide", "reciprocal"}, {"store", "stream"}};
+        {"divide", "reciprocal"}, {"store", "stream"}, {"keep", "local"}, {"overlap", "rows"}};
+    bool is_long = 4 * f->rows->n_columns > t->l2_bytes / 8;
     struct kernel_stage next = *s;
-    stage_set(&next, "vec", 0, 16);
+    stage_set(&next, "unroll", 0, 4);
     take_if_legal(f, t, s, &next);
     next = *s;
-    stage_set(&next, "ahead", 0, 1);
+    stage_set(&next, "ahead", 0, is_long ? 0 : 1);
     take_if_legal(f, t, s, &next);
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < (is_long ? 2 : sizeof words / sizeof words[0]); i++) {
         next = *s;
         stage_set_word(&next, words[i][0], words[i][1]);
         take_if_legal(f, t, s, &next);
@@ -108,10 +112,10 @@ static void default_stream(const struct form *f, const struct target *t, struct 
 
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
     struct region_work w;
-    stage_set(s, "vec", 0, f->lanes <= 1 ? 1 : t->vector_bytes >= 32 ? 8 : 4);
+    stage_set(s, "vec", 0, default_vec(t, f->lanes));
     stage_set(s, "rows", 0, default_rows(f->rows->n_rows, t));
     region_count(f->region, &w);
-    if (f->lanes > 1 && t->llc_bytes > 0 && w.bytes_written > (double)t->llc_bytes / 2)
+    if (f->lanes > 1 && is_long_stream(t, w.bytes_written))
         default_stream(f, t, s);
 }
 
@@ -119,7 +123,8 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
 struct build {
     struct lowering *l;
     const struct rows_form *form;
-    struct sweep sweep;         // over one row
+    struct sweep sweep;         // over one stretch of a row
+    int first_reduced;          // group; those from here to the sweep's count the stretches
     struct loop_buffer **kept;  // per node: its local row, or two of them; NULL: none
     bool stream, overlap;
     int ahead;  // rows to prefetch ahead
@@ -148,7 +153,7 @@ static bool prefetch_leaf(void *ctx, node_id n, const struct axis_map *map) {
 static void prefetch(const struct build *b, struct scope *s) {
     const struct region *r = b->form->region;
     struct arena *a = b->l->arena;
-    struct axis_map identity = map_identity(b->form->full->rank);
+    struct axis_map identity = b->form->map;
     // Rows are one group wherever this helps; their index alone moves.
     struct scope later = *s;
     later.index[0] = loop_binary(a, LOOP_ADD, s->index[0], loop_int(a, b->ahead));
@@ -167,18 +172,21 @@ static bool is_double(const struct build *b, node_id n) {
 // Where in a kept row the scope stands.
 static const struct loop_expr *kept_index(const struct build *b, const struct scope *s, node_id n) {
     struct arena *a = b->l->arena;
-    const struct loop_expr *j = s->index[b->sweep.group];
-    if (!is_double(b, n) || b->sweep.group == 0)
+    const struct loop_expr *j = loop_int(a, 0), *size = loop_int(a, 1);
+    for (int g = b->sweep.group; g >= b->first_reduced; g--) {
+        j = loop_binary(a, LOOP_ADD, loop_binary(a, LOOP_MUL, s->index[g], size), j);
+        size = loop_binary(a, LOOP_MUL, size, b->l->space.extent[g]);
+    }
+    if (!is_double(b, n) || b->first_reduced == 0)
         return j;
     const struct loop_expr *turn = loop_binary(a, LOOP_MOD, s->index[0], loop_int(a, 2));
-    return loop_binary(a, LOOP_ADD,
-                       loop_binary(a, LOOP_MUL, turn, b->l->space.extent[b->sweep.group]), j);
+    return loop_binary(a, LOOP_ADD, loop_binary(a, LOOP_MUL, turn, size), j);
 }
 
 // Values that walks before `walk` kept are read, not computed again.
 static void use_kept(const struct build *b, struct scope *s, int walk) {
     const struct region *r = b->form->region;
-    struct axis_map identity = map_identity(b->form->full->rank);
+    struct axis_map identity = b->form->map;
     for (node_id n = 0; n < r->graph->n_nodes; n++) {
         if (!b->kept[n] || b->form->walks.first[n] >= walk)
             continue;
@@ -190,7 +198,7 @@ static void use_kept(const struct build *b, struct scope *s, int walk) {
 
 static void store_values(const struct build *b, struct scope *s) {
     const struct region *r = b->form->region;
-    struct axis_map identity = map_identity(b->form->full->rank);
+    struct axis_map identity = b->form->map;
     for (int i = 0; i < r->n_values; i++)
         if (rows_is_full(b->form, r->value[i]))
             point_store(s, i, &identity, b->stream);
@@ -206,7 +214,8 @@ static void store_body(void *ctx, struct scope *s, const struct loop_expr *copy)
 // The same place in the row before.
 static struct scope place_before(const struct build *b, struct scope *s) {
     struct scope before = scope_inside(b->before, s->builder);
-    before.index[b->sweep.group] = s->index[b->sweep.group];
+    for (int g = b->first_reduced; g <= b->sweep.group; g++)
+        before.index[g] = s->index[g];
     before.lane_group = s->lane_group;
     before.lanes = s->lanes;
     return before;
@@ -215,7 +224,7 @@ static struct scope place_before(const struct build *b, struct scope *s) {
 static void reduce_body(void *ctx, struct scope *s, const struct loop_expr *copy) {
     struct build *b = ctx;
     const struct region *r = b->form->region;
-    struct axis_map identity = map_identity(b->form->full->rank);
+    struct axis_map identity = b->form->map;
     // The first walk waits for memory; the next has time to ask for rows to come.
     bool asks = b->walk == (b->form->walks.n_levels > 1 ? 2 : 1);
     if (b->ahead && asks && s->lanes > 1)
@@ -244,9 +253,9 @@ static void reduce_body(void *ctx, struct scope *s, const struct loop_expr *copy
 static struct scope carried_row(const struct build *b, struct loop_builder *builder,
                                 const struct loop_expr *row) {
     const struct region *r = b->form->region;
-    struct axis_map identity = map_identity(b->form->full->rank - 1);
+    struct axis_map identity = map_identity(b->form->n_kept_axes);
     struct scope s = scope_inside(b->block, builder);
-    scope_split(&s, row, 0, b->sweep.group);
+    scope_split(&s, row, 0, b->first_reduced);
     for (int i = 0; i < r->n_anchors; i++) {
         const struct loop_expr *e =
             loop_load(b->l->arena, b->carry[i], loop_int(b->l->arena, 0), 1, 1);
@@ -255,13 +264,30 @@ static struct scope carried_row(const struct build *b, struct loop_builder *buil
     return s;
 }
 
+// A sweep over each stretch of the row.
+static void sweep_row(struct build *b, struct scope *s, const struct sweep *w, sweep_fn fn) {
+    struct arena *a = b->l->arena;
+    const struct loop_expr *count = scope_count(s, b->first_reduced, b->sweep.group);
+    struct loop_builder inner;
+    struct loop_for f = {"stretch", loop_int(a, 0), count, 1, false};
+    if (b->first_reduced == b->sweep.group) {
+        sweep_build(s, w, fn, b);
+        return;
+    }
+    const struct loop_expr *stretch = loop_open_for(s->builder, &f, &inner);
+    struct scope each = scope_inside(s, &inner);
+    scope_split(&each, stretch, b->first_reduced, b->sweep.group);
+    sweep_build(&each, w, fn, b);
+    loop_close(s->builder, &inner);
+}
+
 // The sweeps of one walk: alone, or from the second row on together with the stores of the
 // row before.
 static void walk_sweeps(void *ctx, struct scope *s, const struct sweep *w) {
     struct build *b = ctx;
     struct arena *a = b->l->arena;
     if (!b->overlap || b->walk < b->form->walks.n_levels) {
-        sweep_build(s, w, reduce_body, b);
+        sweep_row(b, s, w, reduce_body);
         return;
     }
     struct loop_builder inner;
@@ -269,18 +295,18 @@ static void walk_sweeps(void *ctx, struct scope *s, const struct sweep *w) {
     struct scope both = scope_inside(s, &inner);
     struct scope before = carried_row(b, &inner, loop_binary(a, LOOP_SUB, b->row, loop_int(a, 1)));
     b->before = &before;
-    sweep_build(&both, w, reduce_body, b);
+    sweep_row(b, &both, w, reduce_body);
     b->before = NULL;
     loop_close(s->builder, &inner);
     loop_open_if(s->builder, b->row, loop_binary(a, LOOP_ADD, b->first, loop_int(a, 1)), &inner);
     struct scope alone = scope_inside(s, &inner);
-    sweep_build(&alone, w, reduce_body, b);
+    sweep_row(b, &alone, w, reduce_body);
     loop_close(s->builder, &inner);
 }
 
 static void build_walk(struct build *b, struct scope *row) {
     const struct region *r = b->form->region;
-    struct axis_map identity = map_identity(b->form->full->rank - 1);
+    struct axis_map identity = map_identity(b->form->n_kept_axes);
     b->folds = (struct folds){.fold = arena_array(b->l->arena, struct fold, r->n_anchors)};
     for (int i = 0; i < r->n_anchors; i++)
         if (r->level[r->anchor[i]] == b->walk)
@@ -292,14 +318,14 @@ static void build_walk(struct build *b, struct scope *row) {
 
 static void build_row(struct build *b, struct scope *row) {
     const struct region *r = b->form->region;
-    struct axis_map map = map_identity(b->form->full->rank - 1);
+    struct axis_map map = map_identity(b->form->n_kept_axes);
     for (b->walk = 1; b->walk <= b->form->walks.n_levels; b->walk++)
         build_walk(b, row);
     for (int i = 0; b->overlap && i < r->n_anchors; i++)
         loop_store(row->builder, b->carry[i], loop_int(b->l->arena, 0),
                    point_value(row, r->anchor[i], &map), false);
     if (!b->overlap && rows_any_full_value(b->form))
-        sweep_build(row, &b->sweep, store_body, b);
+        sweep_row(b, row, &b->sweep, store_body);
     for (int i = 0; i < r->n_values; i++)
         if (!rows_is_full(b->form, r->value[i]) && rows_value_map(b->form, r->value[i], &map))
             point_store(row, i, &map, false);
@@ -309,7 +335,9 @@ static void add_buffers(struct build *b, const struct kernel_stage *stage) {
     const struct region *r = b->form->region;
     struct loop_program *p = b->l->program;
     struct arena *a = b->l->arena;
-    struct loop_size size[2] = {{2, NULL}, point_size(b->l, b->form->full, b->form->column)};
+    struct loop_size size[2] = {{2, NULL}, {b->form->n_columns, NULL}};
+    if (b->form->is_last)
+        size[1] = point_size(b->l, b->form->full, b->form->column);
     b->kept = arena_array(a, struct loop_buffer *, r->graph->n_nodes);
     b->carry = arena_array(a, struct loop_buffer *, r->n_anchors);
     for (node_id n = 0; n < r->graph->n_nodes; n++)
@@ -324,9 +352,9 @@ static void add_buffers(struct build *b, const struct kernel_stage *stage) {
 
 static void lower(struct lowering *l, const struct form *form, const struct kernel_stage *stage) {
     struct arena *a = l->arena;
-    rows_build_space(l, form->rows);
+    int first_reduced = rows_build_space(l, form->rows);
     l->reciprocal = stage_word_is(stage, "divide", "reciprocal");
-    struct build b = {.l = l, .form = form->rows};
+    struct build b = {.l = l, .form = form->rows, .first_reduced = first_reduced};
     b.stream = stage_word_is(stage, "store", "stream");
     b.ahead = stage_number(stage, "ahead", 0);
     b.overlap = stage_word_is(stage, "overlap", "rows") && rows_any_full_value(form->rows);
@@ -340,7 +368,7 @@ static void lower(struct lowering *l, const struct form *form, const struct kern
     b.sweep.unroll = stage_number(stage, "unroll", 0);
 
     struct scope block = {.lowering = l, .lane_group = -1, .lanes = 1};
-    const struct loop_expr *n_rows = scope_count(&block, 0, last);
+    const struct loop_expr *n_rows = scope_count(&block, 0, first_reduced);
     struct loop_builder builder, inner;
     struct loop_kernel *k =
         loop_kernel_new(l->program, arena_printf(a, "%s_rowwise", stage->values[0]),
@@ -353,13 +381,13 @@ static void lower(struct lowering *l, const struct form *form, const struct kern
     struct loop_for f = {"row", b.first, end, 1, false};
     b.row = loop_open_for(&builder, &f, &inner);
     struct scope row = scope_inside(&block, &inner);
-    scope_split(&row, b.row, 0, last);
+    scope_split(&row, b.row, 0, first_reduced);
     build_row(&b, &row);
     loop_close(&builder, &inner);
     if (b.overlap) {
         struct scope tail =
             carried_row(&b, &builder, loop_binary(a, LOOP_SUB, end, loop_int(a, 1)));
-        sweep_build(&tail, &b.sweep, store_body, &b);
+        sweep_row(&b, &tail, &b.sweep, store_body);
     }
 }
 
@@ -381,7 +409,7 @@ const struct emitter rowwise_cpu = {
     .summary = "rows reduced along their last axis, results broadcast back: softmax, norms",
     .knobs = knobs,
     .runs_on = emitter_runs_on_cpu,
-    .accepts = rows_accept_last,
+    .accepts = rows_accept_along,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,

@@ -128,7 +128,7 @@ static void add_tile(const struct tile *t, int row, int n, const int *low,
                                     .honest = t->honest[row][j],
                                     .size = t->size[row][j],
                                     .low = zero ? READING_NO_BIT : low_left + low_right};
-        reading_vary(&p);
+        reading_vary(&p, folds[j].lack);
         reading_fold_add(&folds[j], p);
     }
 }
@@ -150,6 +150,7 @@ static void multiply_tile(const struct reading_matmul *mm, struct reading panel,
             folds[r][j].op = OP_RSUM;
             folds[r][j].type = DTYPE_F32;
             folds[r][j].n_runs = 0;
+            folds[r][j].lack = mm->lack;
         }
     int n_rows = mm->m - row < ROWS ? (int)(mm->m - row) : ROWS;
     bool is_exact = !mm->left.variance && !mm->right.variance;

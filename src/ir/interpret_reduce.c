@@ -37,12 +37,12 @@ static struct reading_partial run_sum(struct reading x, int n, bool is_mean) {
         measure_terms(x, n, &p);
     if (is_mean)
         p.low = READING_ALL_BITS;
-    reading_vary(&p);
+    reading_vary(&p, 0);
     return p;
 }
 
 // Two sums become one.
-static struct reading_partial plus(struct reading_partial p, struct reading_partial q) {
+static struct reading_partial plus(struct reading_partial p, struct reading_partial q, int lack) {
     struct reading_partial r = {.value = p.value + q.value,
                                 .honest = p.honest + q.honest,
                                 .terms = p.terms + q.terms,
@@ -50,7 +50,7 @@ static struct reading_partial plus(struct reading_partial p, struct reading_part
                                 .squares = p.squares + q.squares,
                                 .size = p.size + q.size,
                                 .low = p.low < q.low ? p.low : q.low};
-    reading_vary(&r);
+    reading_vary(&r, lack);
     return r;
 }
 
@@ -118,7 +118,7 @@ struct reading_partial reading_join(const struct reading_fold *f, struct reading
         return reading_join_typed(f, p, q);
     switch (f->op) {
     case OP_RSUM:
-        return plus(p, q);
+        return plus(p, q, f->lack);
     case OP_RPROD:
         return times(p, q);
     case OP_RMAX:

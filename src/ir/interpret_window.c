@@ -198,7 +198,8 @@ static void convolve(const struct conv *c, int64_t image, int64_t group, int64_t
                                                        .right = right,
                                                        .m = c->m,
                                                        .n = p.n_rows * p.n_columns,
-                                                       .k = c->k});
+                                                       .k = c->k,
+                                                       .lack = c->s->lack});
             put_patch(c, &p, (image * n_groups + group) * c->m, &product);
         }
     structural_free(&right);

@@ -52,8 +52,11 @@ struct precision {
         PRECISION_TYPE     // rounded to `type`
     } operand;
     enum dtype type;
-    bool is_exact;  // `f32 exact`: products of f32 itself, not what is as good
+    bool is_exact;    // `f32 exact`: products of f32 itself, not what is as good
+    bool short_sums;  // `accumulate f22`: sums have 14 digits, as tensor cores have them for f8
 };
+// Digits that f32 has and f22 (8 bits of exponent, 13 of fraction) has not.
+enum { SHORT_SUMS_LACK = 10 };
 
 struct problem_output {
     const char *name;

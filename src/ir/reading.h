@@ -99,6 +99,7 @@ static inline void reading_set_honest(const struct reading *r, int64_t i, double
 struct reading_matmul {
     struct reading out, left, right;
     int64_t m, n, k;
+    int lack;  // digits that sums have less than f32
 };
 void reading_matmul(const struct reading_matmul *mm);
 void reading_matmul_typed(const struct reading_matmul *mm);

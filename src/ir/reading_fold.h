@@ -19,11 +19,11 @@ static inline int reading_low(double v) {
     return exponent - 1075 + __builtin_ctzll(mantissa | UINT64_C(1) << 52);
 }
 
-// Does f32 hold every partial sum, in whatever order, of terms that are multiples of 2^low and
-// whose sizes add up to `size`? That our own order needs no rounding would not be enough: small
-// partial sums on a grid can be exact by luck.
-static inline bool reading_sums_exactly(double size, int low) {
-    return low == READING_NO_BIT || (low >= -149 && size <= ldexp(1, 24 + low));
+// Does f32, or what `lack` digits fewer, hold every partial sum, in whatever order, of terms that
+// are multiples of 2^low and whose sizes add up to `size`? That our own order needs no rounding
+// would not be enough: small partial sums on a grid can be exact by luck.
+static inline bool reading_sums_exactly(double size, int low, int lack) {
+    return low == READING_NO_BIT || (low >= -149 && size <= ldexp(1, 24 - lack + low));
 }
 
 // Mean square of the partial sums of some terms, over all orders in which they can be added one
@@ -64,17 +64,19 @@ struct reading_fold {
     enum op op;
     enum dtype type;  // of the result
     bool is_mean;     // of a sum: work_is_mean()
+    int lack;         // of a sum: digits that its partial sums have less than f32
     int64_t n_runs;
     struct reading_partial levels[48];  // level i holds 2^i runs when bit i of n_runs is set
 };
 struct reading_partial reading_run(const struct reading_fold *f, struct reading x, int n);
 // The variance of a sum of f32 from the rest of it: what the terms bring, and one rounding per
-// addition, unless no order rounds anything.
-static inline void reading_vary(struct reading_partial *p) {
+// addition, unless no order rounds anything. `lack`: as in struct reading_fold.
+static inline void reading_vary(struct reading_partial *p, int lack) {
     p->variance = p->carried;
-    if (p->carried > 0 || !reading_sums_exactly(p->size, p->low))
-        p->variance += reading_chain_squares(p->terms, p->value, p->squares) * READING_ROUND +
-                       (p->terms - 1) * READING_QUANTUM;
+    if (p->carried > 0 || !reading_sums_exactly(p->size, p->low, lack))
+        p->variance +=
+            reading_chain_squares(p->terms, p->value, p->squares) * ldexp(READING_ROUND, 2 * lack) +
+            (p->terms - 1) * READING_QUANTUM;
 }
 // Two results become one.
 struct reading_partial reading_join(const struct reading_fold *f, struct reading_partial p,

@@ -225,17 +225,21 @@ static void check_input(struct checker *c, const struct statement *st) {
     p->inputs[p->n_inputs++] = in;
 }
 
-// The type of factors that `first` names for `precision first accumulate f32`.
-static bool narrow_type(const char *first, enum dtype *type) {
-    return dtype_find(first, type) && dtype_is_float(*type) && *type != DTYPE_F64;
+// The type of factors that `first` names for `precision first accumulate f32`; `accumulate f22` is
+// what tensor cores do with types of 8 bits.
+static bool narrow_type(const char *first, bool short_sums, enum dtype *type) {
+    return dtype_find(first, type) && dtype_is_float(*type) && *type != DTYPE_F64 &&
+           (!short_sums || dtype_infos[*type].bits == 8);
 }
 
 // False when the words are no precision.
 static bool read_precision(const char *const *words, struct precision *q) {
     const char *first = words[0] ? words[0] : "", *second = words[1] ? words[1] : "";
-    bool sums = strcmp(second, "accumulate") == 0 && words[2] && strcmp(words[2], "f32") == 0;
+    bool accumulates = strcmp(second, "accumulate") == 0 && words[2];
+    bool sums = accumulates && strcmp(words[2], "f32") == 0;
     bool is_alone = !*second;
     *q = (struct precision){.type = DTYPE_F32};
+    q->short_sums = accumulates && strcmp(words[2], "f22") == 0;
     q->is_exact = strcmp(first, "f32") == 0 && strcmp(second, "exact") == 0 && !words[2];
     if (strcmp(first, "tf32") == 0) {
         q->operand = PRECISION_TF32;
@@ -248,7 +252,7 @@ static bool read_precision(const char *const *words, struct precision *q) {
     if (strcmp(first, "f32") == 0)
         return is_alone || sums || q->is_exact;
     q->operand = PRECISION_TYPE;
-    return sums && narrow_type(first, &q->type);
+    return (sums || q->short_sums) && narrow_type(first, q->short_sums, &q->type);
 }
 
 static void check_precision(struct checker *c, const struct statement *st) {
@@ -258,7 +262,7 @@ static void check_precision(struct checker *c, const struct statement *st) {
     if (!read_precision(st->words, &c->problem->precision))
         mistake_fail(c->mistakes, st->at, NULL,
                      "a precision is f32, f32 exact, tf32, f64, or a narrow type with its sum: f16 "
-                     "accumulate f32");
+                     "accumulate f32, f8e4m3 accumulate f22");
 }
 
 static void check_order(struct checker *c, const struct statement *st) {

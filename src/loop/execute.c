@@ -99,6 +99,8 @@ union cell machine_read(struct machine *m, const struct loop_buffer *b, int64_t 
     int64_t writer = writer_of(m, b, at);
     if (writer == UNDER_WAY)
         machine_fail(m, b, i, "is read while a copy to it is under way");
+    if (writer == TAKEN_FROM)
+        machine_fail(m, b, i, "is read while others take from it");
     if (writer == NOBODY)
         machine_fail(m, b, i, "is read before it is written");
     if (writer > BEFORE && writer != m->self)
@@ -119,6 +121,8 @@ void machine_write(struct machine *m, const struct loop_buffer *b, int64_t i, in
         machine_fail(m, b, i, "is an input and cannot be written");
     if (mem->writer[at] == UNDER_WAY)
         machine_fail(m, b, i, "is written while a copy to it is under way");
+    if (mem->writer[at] == TAKEN_FROM)
+        machine_fail(m, b, i, "is written while others take from it");
     if (b->space == LOOP_SHARED && async_is_read(m, b, i))
         machine_fail(m, b, i, "is written while a product reads it");
     int64_t first = first_in_byte(b, at, &n);
@@ -132,6 +136,20 @@ void machine_write(struct machine *m, const struct loop_buffer *b, int64_t i, in
     else if (!m->failed)
         cell_put(b->dtype, mem->bytes, at, value);
     mem->writer[at] = m->self;
+}
+
+int32_t machine_take(struct machine *m, const struct loop_buffer *b, int64_t i, int32_t more) {
+    struct memory *mem = &m->memory[b->id];
+    int64_t at = locate(m, b, i, 0);
+    if (at < 0)
+        return 0;
+    if (mem->writer[at] != BEFORE && mem->writer[at] != TAKEN_FROM)
+        machine_fail(m, b, i, "is taken from, and was not written by an earlier launch");
+    int32_t had = (int32_t)cell_get(b->dtype, mem->bytes, at).whole;
+    cell_put(b->dtype, mem->bytes, at,
+             (union cell){.whole = (int32_t)((uint32_t)had + (uint32_t)more)});
+    mem->writer[at] = TAKEN_FROM;
+    return had;
 }
 
 void machine_add(struct machine *m, const struct loop_buffer *b, int64_t i, double value) {
@@ -458,7 +476,7 @@ static void run_gang(struct machine *m, const struct loop_kernel *k, int64_t gan
 static void end_launch(struct machine *m) {
     for (int i = 0; i < m->program->n_buffers; i++)
         for (int64_t j = 0; j < m->memory[i].count; j++)
-            if (m->memory[i].writer[j] > BEFORE)
+            if (m->memory[i].writer[j] > BEFORE || m->memory[i].writer[j] == TAKEN_FROM)
                 m->memory[i].writer[j] = BEFORE;
 }
 

@@ -194,7 +194,7 @@ static void load_rows(struct machine *m, const struct loop_stmt *s, int n_rows) 
     }
 }
 
-// One factor: element `k` along the depth, of 16-bit types two to a word.
+// One factor: element `half` of a word, of which 16-bit types have two and 8-bit types four.
 static double factor(enum dtype t, uint32_t w, int half) {
     if (t == DTYPE_F32)
         return (double)float_of(w & ~0x1fffu);
@@ -220,7 +220,7 @@ static void mma_whole(struct machine *m, const struct loop_operand *c, int lane,
 
 // C += A * B with `deep` elements along the depth, `per` of them to a word.
 static void mma(struct machine *m, const struct loop_stmt *s, int first, enum dtype t) {
-    int per = t == DTYPE_F32 ? 1 : 2, deep = 8 * per;
+    int per = 4 / (int)dtype_size(t, 1), deep = 8 * per;
     uint32_t a[WARP][4], b[WARP][2];
     for (int lane = 0; lane < WARP; lane++) {
         machine_turn(m, first + lane);
@@ -381,6 +381,12 @@ static void by_warp(struct machine *m, const struct loop_stmt *s, int first) {
     case INTRINSIC_MMA_I8:
         mma(m, s, first, DTYPE_I8);
         return;
+    case INTRINSIC_MMA_E4M3:
+        mma(m, s, first, DTYPE_F8E4M3);
+        return;
+    case INTRINSIC_MMA_E5M2:
+        mma(m, s, first, DTYPE_F8E5M2);
+        return;
     default:
         assert(!"an operation of a warp");
     }
@@ -402,6 +408,11 @@ static void by_thread(struct machine *m, const struct loop_stmt *s) {
     case INTRINSIC_WORD:
     case INTRINSIC_WORDS4:
         load_words(m, s, s->intrinsic == INTRINSIC_WORD ? 1 : 4);
+        return;
+    case INTRINSIC_TAKE:
+        put_word(m, &s->operand[0], 0,
+                 (uint32_t)machine_take(m, s->operand[1].buffer, place(m, s, 1),
+                                        (int32_t)word(m, &s->operand[2], 0)));
         return;
     case INTRINSIC_WIDEN_I4_F16:
         widen(m, s, DTYPE_I4, DTYPE_F16);

@@ -8,8 +8,14 @@
 struct arena;
 struct error;
 
-// Who wrote an element: nobody, a copy that has not landed, or (launch, block) as one number.
-enum { UNDER_WAY = -1, NOBODY = 0, BEFORE = 1 };  // BEFORE: input data, or an earlier launch
+// Who wrote an element: nobody, a copy that has not landed, those who take numbers from it, or
+// (launch, block) as one number.
+enum {
+    TAKEN_FROM = -2,
+    UNDER_WAY = -1,
+    NOBODY = 0,
+    BEFORE = 1
+};  // BEFORE: input data, or an earlier launch
 
 // Which threads touched an element last, and after how many barriers. ADDERS wrote it together, by
 // additions that any of them may make.
@@ -75,6 +81,8 @@ void machine_fail(struct machine *m, const struct loop_buffer *b, int64_t i, con
 union cell machine_read(struct machine *m, const struct loop_buffer *b, int64_t i, int lane);
 void machine_write(struct machine *m, const struct loop_buffer *b, int64_t i, int lane,
                    union cell value);
+// What a counter had; it has `more` afterwards.
+int32_t machine_take(struct machine *m, const struct loop_buffer *b, int64_t i, int32_t more);
 // element += value, at the same time as others do so.
 void machine_add(struct machine *m, const struct loop_buffer *b, int64_t i, double value);
 int64_t machine_index(struct machine *m, const struct loop_expr *e);

@@ -75,7 +75,7 @@ const struct loop_expr *loop_broadcast(struct arena *a, const struct loop_expr *
 const struct loop_expr *loop_unary(struct arena *a, enum loop_op op, const struct loop_expr *x);
 const struct loop_expr *loop_binary(struct arena *a, enum loop_op op, const struct loop_expr *x,
                                     const struct loop_expr *y);
-// One lane of a vector; in a kernel for a GPU, where loops over lanes are unrolled later.
+// One lane of a vector, by a number that is a constant once loops are unrolled.
 const struct loop_expr *loop_lane(struct arena *a, const struct loop_expr *x,
                                   const struct loop_expr *lane);
 const struct loop_expr *loop_ternary(struct arena *a, enum loop_op op, const struct loop_expr *x,

@@ -126,10 +126,8 @@ static bool types(struct checker *c, const struct loop_expr *e) {
 static bool expr(struct checker *c, const struct loop_expr *e) {
     if (e->op == LOOP_VAR && !c->bound[e->var->id])
         return complain(c, e->var->name, "used where it is not bound");
-    if (e->op == LOOP_LANE && (!c->threads || !becomes_constant(c, e->arg[1])))
-        return complain(c, "lane", "number is not a constant, or there are no threads");
-    if (e->op >= LOOP_LANES_BEFORE_SUM && e->op <= LOOP_LANES_REVERSED && !c->threads)
-        return complain(c, loop_ops[e->op].text, "where there are no threads");
+    if (e->op == LOOP_LANE && !becomes_constant(c, e->arg[1]))
+        return complain(c, "lane", "number is not a constant");
     if (!types(c, e))
         return false;
     bool mixes = e->op == LOOP_LOAD || e->op == LOOP_BROADCAST || e->op == LOOP_LANE ||

@@ -111,7 +111,8 @@ static const char *types_text(struct arena *a, const struct problem *p) {
     if (p->precision.operand == PRECISION_TF32)
         str_puts(&text, " by tf32");
     else if (p->precision.operand == PRECISION_TYPE)
-        str_printf(&text, " by %s", dtype_name(p->precision.type));
+        str_printf(&text, " by %s%s", dtype_name(p->precision.type),
+                   p->precision.short_sums ? ", sums of f22" : "");
     return str_take(a, &text);
 }
 

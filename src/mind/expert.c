@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "family/moves_far.h"
+#include "mind/expect.h"
 #include "mind/moves_untried.h"
 #include "mind/priors.h"
 #include "record/finding.h"
@@ -28,24 +30,14 @@ static const char *with_words(struct arena *a, const char *reason, const struct 
     return p->words ? arena_printf(a, "%s; learned: %s", reason, p->words) : reason;
 }
 
-// Is this finding for its ears? `raw` leaves what the bound and the time alone say, without the
-// tools that name a cause; `none` leaves the prior.
-static bool hears(const struct brief *brief, const struct finding *f) {
-    const char *kind = brief->feedback ? brief->feedback : "findings";
-    if (strcmp(kind, "raw") == 0)
-        return strcmp(f->tool, tool_reach.name) == 0;
-    return strcmp(kind, "none") != 0;
-}
-
-// What this move brings: as was learned of its kind, else as the finding says. How far from reach a
-// kernel is, or that it is busy with something else, says what all moves together could bring, not
-// what one does.
-static double expect(const struct finding *f, const struct prior *learned) {
+// What this move brings: as was learned of its kind, else as the finding and the closed form say.
+static double expect(const struct brief *brief, const struct finding *f, const struct move *m,
+                     const struct prior *learned) {
     if (learned->words)
         return exp(prior_log_gain(learned));
-    bool is_distance =
-        strcmp(f->tool, tool_reach.name) == 0 || strcmp(f->tool, tool_disagree.name) == 0;
-    return is_distance ? NAN : f->expected_gain;
+    struct expect_from from = {moves_prior(brief->problem, brief->target, brief->kernel),
+                               brief->node->time_s, brief->bound ? brief->bound->reach_s : NAN};
+    return expect_gain(&from, f, m);
 }
 
 // The first action of a finding that some move stands for; NULL: none does, or (unless
@@ -60,7 +52,8 @@ static const struct move *pick_by_finding(struct arena *a, const struct brief *b
             continue;
         struct prior learned =
             priors_expect(brief->priors, m->words, finding->tool, brief->bottleneck);
-        if (!takes_slower && prior_log_gain(&learned) < SLOWER)
+        double expected = expect(brief, finding, m, &learned);
+        if (!takes_slower && (prior_log_gain(&learned) < SLOWER || log(expected) < SLOWER))
             continue;
         const char *reason =
             arena_printf(a, "%s: %s; %s", finding->tool, finding->cause, finding->actions[i].words);
@@ -69,31 +62,44 @@ static const struct move *pick_by_finding(struct arena *a, const struct brief *b
                                  .reason = with_words(a, reason, &learned),
                                  .by = "expert",
                                  .tool = finding->tool,
-                                 .expected = expect(finding, &learned)};
+                                 .expected = expected};
         return m;
     }
     return NULL;
 }
 
-// The next proposal from the moves that are left; NULL: none is.
+// By findings, in their order of rank.
+static const struct move *pick_by_findings(struct arena *a, const struct brief *brief,
+                                           bool takes_slower, const struct move *moves, int n_moves,
+                                           struct proposal *out) {
+    const struct move *m = NULL;
+    for (int f = 0; f < brief->node->n_findings && !m; f++)
+        if (expect_hears(brief->feedback, &brief->node->findings[f]))
+            m = pick_by_finding(a, brief, f, takes_slower, moves, n_moves, out);
+    return m;
+}
+
+// The next proposal from the moves that are left; NULL: none is. What should make it slower comes
+// after what the prior likes.
 static const struct move *pick(struct arena *a, const struct brief *brief, const struct move *moves,
                                int n_moves, struct proposal *out) {
-    const struct move *m = NULL;
-    for (int slower = 0; slower < 2; slower++)
-        for (int f = 0; f < brief->node->n_findings; f++)
-            if (hears(brief, &brief->node->findings[f]) &&
-                (m = pick_by_finding(a, brief, f, slower, moves, n_moves, out)))
-                return m;
-    m = best_move(NULL, moves, n_moves);
-    if (!m)
+    const struct move *m = pick_by_findings(a, brief, false, moves, n_moves, out);
+    if (m)
+        return m;
+    const struct move *liked = best_move(NULL, moves, n_moves);
+    double here = moves_prior(brief->problem, brief->target, brief->kernel);
+    bool is_slower = liked && liked->prior - here < SLOWER;
+    if (is_slower && (m = pick_by_findings(a, brief, true, moves, n_moves, out)))
+        return m;
+    if (!liked)
         return NULL;
-    struct prior learned = priors_expect(brief->priors, m->words, NULL, brief->bottleneck);
-    *out = (struct proposal){.kernel = m->kernel,
-                             .move = m->words,
+    struct prior learned = priors_expect(brief->priors, liked->words, NULL, brief->bottleneck);
+    *out = (struct proposal){.kernel = liked->kernel,
+                             .move = liked->words,
                              .reason =
                                  with_words(a, "best of the untried moves by its prior", &learned),
                              .by = "expert"};
-    return m;
+    return liked;
 }
 
 // From the whole grid, where a prior that errs is soon found out.

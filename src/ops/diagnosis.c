@@ -13,6 +13,10 @@
 #include "tools/tool.h"
 
 enum { ACTIONS_SHOWN = 3, SPOTS_SHOWN = 3 };
+// A kernel of less than this share of the time has nothing of importance.
+static const double SMALL = 0.05;
+// A finding that cannot say what it is worth.
+static const double UNKNOWN_GAIN = 1.02;
 
 bool diagnosis_is_code_of(struct arena *a, const char *kernel, const char *code) {
     size_t len = strcspn(kernel, "<(");
@@ -114,7 +118,46 @@ void diagnosis_examine(struct arena *a, int top, struct diagnosis *d) {
     examine_several(a, d);
 }
 
+// ---- what to do first
+
+static double on_the_whole(double gain, double share) {
+    gain = isfinite(gain) && gain >= 1 ? gain : UNKNOWN_GAIN;
+    return 1 / (1 - share + share / gain);
+}
+
+void diagnosis_rank(struct diagnosis *d) {
+    double busy = profile_get(&d->profile, METRIC_DEVICE_BUSY);
+    struct finding best = {0};
+    d->first = (struct diagnosis_first){0};
+    for (int i = -1; i < d->n_kernels; i++) {
+        const struct finding *found = i < 0 ? d->findings : d->kernels[i].findings;
+        int n = i < 0 ? d->n_findings : d->kernels[i].n_findings;
+        double share = i < 0 ? 1 : d->kernels[i].share * (isfinite(busy) ? busy : 1);
+        for (int k = 0; k < n; k++) {
+            struct finding f = found[k];
+            f.expected_gain = on_the_whole(f.expected_gain, isfinite(share) ? share : 1);
+            f.severity = share < SMALL ? SEVERITY_LOW : f.severity;
+            if (d->first.finding && !finding_ranks_before(&f, &best))
+                continue;
+            best = f;
+            d->first = (struct diagnosis_first){&found[k], i < 0 ? NULL : d->kernels[i].name,
+                                                f.expected_gain};
+        }
+    }
+}
+
 // ---- for people
+
+static void put_first(struct str *s, const struct diagnosis *d) {
+    const struct finding *f = d->first.finding;
+    if (!f)
+        return;
+    str_printf(s, "  first     %s%s%s: %s", f->tool, d->first.kernel ? " in " : "",
+               d->first.kernel ? d->first.kernel : "", f->cause);
+    if (d->first.gain > 1.005 && isfinite(f->expected_gain))
+        str_printf(s, "; worth up to %.2fx of the whole", d->first.gain);
+    str_puts(s, "\n");
+}
 
 static void put_findings(struct arena *a, struct str *s, const struct finding *found, int n) {
     for (int i = 0; i < n; i++) {
@@ -175,6 +218,7 @@ void diagnosis_absent(struct diagnosis *d, const char *what) {
 }
 
 void diagnosis_put(struct arena *a, struct str *s, const struct diagnosis *d) {
+    put_first(s, d);
     put_findings(a, s, d->findings, d->n_findings);
     for (int i = 0; i < d->n_kernels; i++) {
         const struct diagnosed_kernel *k = &d->kernels[i];
@@ -234,6 +278,15 @@ static json_t *kernel_to_json(const struct diagnosed_kernel *k) {
         "findings", findings_to_json(k->findings, k->n_findings), "spots", spots_to_json(k));
 }
 
+json_t *diagnosis_first_to_json(const struct diagnosis *d) {
+    const struct diagnosis_first *f = &d->first;
+    if (!f->finding)
+        return json_null();
+    return json_pack("{s:s, s:s, s:o, s:f}", "tool", f->finding->tool, "severity",
+                     severity_name(f->finding->severity), "kernel",
+                     f->kernel ? json_optional_text(f->kernel) : json_null(), "gain", f->gain);
+}
+
 json_t *diagnosis_to_json(const struct diagnosis *d) {
     json_t *kernels = json_array();
     for (int i = 0; i < d->n_kernels; i++)
@@ -241,9 +294,10 @@ json_t *diagnosis_to_json(const struct diagnosis *d) {
     json_t *absent = json_array();
     for (int i = 0; i < d->n_absent; i++)
         json_array_append_new(absent, json_optional_text(d->absent[i]));
-    return json_pack("{s:s, s:s, s:o, s:s, s:i, s:i, s:o, s:o, s:o, s:o}", "schema",
+    return json_pack("{s:s, s:s, s:o, s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "schema",
                      "hone.diagnosis/1", "what", d->what, "device", json_optional_text(d->device),
                      "target", d->target.name, "launches", d->n_launches, "left_out", d->n_left_out,
-                     "findings", findings_to_json(d->findings, d->n_findings), "kernels", kernels,
-                     "absent", absent, "call", metrics_to_json(&d->profile.call));
+                     "first", diagnosis_first_to_json(d), "findings",
+                     findings_to_json(d->findings, d->n_findings), "kernels", kernels, "absent",
+                     absent, "call", metrics_to_json(&d->profile.call));
 }

@@ -39,6 +39,13 @@ struct diagnosed_kernel {
     int n_spots;
 };
 
+// What to do first: of all findings the one that gains most of the whole.
+struct diagnosis_first {
+    const struct finding *finding;  // NULL: nothing was found
+    const char *kernel;             // NULL: it is about the whole
+    double gain;                    // of the time from the first kernel to the last
+};
+
 struct diagnosis {
     const char *what;  // "ncu, raw page"
     const char *device;
@@ -49,6 +56,7 @@ struct diagnosis {
     int n_kernels, n_left_out;
     struct finding findings[NODE_FINDINGS_MAX];  // about the whole, not a kernel
     int n_findings;
+    struct diagnosis_first first;
     bool has_counters, has_code, has_times;
     const char *absent[DIAGNOSIS_ABSENT_MAX];  // what is not known, and what would tell
     int n_absent;
@@ -61,9 +69,13 @@ void diagnosis_find_target(struct diagnosis *d, int capability, int sms);
 // `profile` for `target`.
 void diagnosis_examine(struct arena *a, int top, struct diagnosis *d);
 
+// Choose `first` among all that was found, plug-ins' findings too. It points into `d`.
+void diagnosis_rank(struct diagnosis *d);
+
 void diagnosis_absent(struct diagnosis *d, const char *what);
 void diagnosis_put(struct arena *a, struct str *s, const struct diagnosis *d);
 json_t *diagnosis_to_json(const struct diagnosis *d);
+json_t *diagnosis_first_to_json(const struct diagnosis *d);
 
 // Is the kernel "void k<int>(float *)" the function `code`, plain or mangled?
 bool diagnosis_is_code_of(struct arena *a, const char *kernel, const char *code);

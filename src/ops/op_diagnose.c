@@ -149,6 +149,7 @@ bool op_diagnose(struct arena *a, const struct diagnose_request *q, struct diagn
         out->n_left_out += r.profile.n_more - 1;
     plugins_find(a, q->tool, &plugins);
     plugins_run(a, &plugins, out);
+    diagnosis_rank(out);
     note_absent(out);
     return true;
 }

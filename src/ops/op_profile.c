@@ -1,4 +1,4 @@
-// From what was collected to a diagnosis, its ranking over all kernels, and words.
+// From what was collected to a diagnosis, and words.
 #include "ops/op_profile.h"
 
 #include <math.h>
@@ -16,39 +16,6 @@
 #include "tools/tool.h"
 
 enum { KERNELS_LISTED = 12, SPOTS_KEPT = 8, STATUS_SIGNAL = 128, STATUS_TIMEOUT = 124 };
-// A kernel of less than this share of the time has nothing of importance.
-static const double SMALL = 0.05;
-// A finding that cannot say what it is worth.
-static const double UNKNOWN_GAIN = 1.02;
-
-// ---- what to do first
-
-static double on_the_whole(double gain, double share) {
-    gain = isfinite(gain) && gain >= 1 ? gain : UNKNOWN_GAIN;
-    return 1 / (1 - share + share / gain);
-}
-
-static void rank_first(struct program_profile *p) {
-    const struct diagnosis *d = &p->diagnosis;
-    double busy = profile_get(&p->collected.profile, METRIC_DEVICE_BUSY);
-    struct finding best = {0};
-    for (int i = -1; i < d->n_kernels; i++) {
-        const struct finding *found = i < 0 ? d->findings : d->kernels[i].findings;
-        int n = i < 0 ? d->n_findings : d->kernels[i].n_findings;
-        double share = i < 0 ? 1 : d->kernels[i].share * (isfinite(busy) ? busy : 1);
-        for (int k = 0; k < n; k++) {
-            struct finding f = found[k];
-            f.expected_gain = on_the_whole(f.expected_gain, isfinite(share) ? share : 1);
-            f.severity = share < SMALL ? SEVERITY_LOW : f.severity;
-            if (p->first.finding && !finding_ranks_before(&f, &best))
-                continue;
-            best = f;
-            p->first = (struct profile_first){&found[k], i < 0 ? NULL : d->kernels[i].name,
-                                              f.expected_gain};
-        }
-    }
-}
-
 // ---- the diagnosis
 
 static void add_spots(struct arena *a, const struct collected *c, struct diagnosis *d) {
@@ -102,7 +69,7 @@ bool op_profile(struct arena *a, const struct profile_request *q, struct program
     plugins_run(a, &plugins, d);
     for (int i = 0; i < out->collected.n_notes; i++)
         diagnosis_absent(d, out->collected.notes[i]);
-    rank_first(out);
+    diagnosis_rank(d);
     return true;
 }
 
@@ -195,17 +162,6 @@ static void put_timeline(struct arena *a, struct str *s, const struct program_pr
         str_printf(s, "  %-9s and %d more\n", "", c->profile.n_launches - KERNELS_LISTED);
 }
 
-static void put_first(struct str *s, const struct program_profile *p) {
-    const struct finding *f = p->first.finding;
-    if (!f)
-        return;
-    str_printf(s, "  first     %s%s%s: %s", f->tool, p->first.kernel ? " in " : "",
-               p->first.kernel ? p->first.kernel : "", f->cause);
-    if (p->first.gain > 1.005 && isfinite(f->expected_gain))
-        str_printf(s, "; worth up to %.2fx of the whole", p->first.gain);
-    str_puts(s, "\n");
-}
-
 const char *op_profile_text(struct arena *a, const struct program_profile *p) {
     struct str s = {0};
     const struct collected *c = &p->collected;
@@ -217,7 +173,6 @@ const char *op_profile_text(struct arena *a, const struct program_profile *p) {
         return str_take(a, &s);
     }
     put_timeline(a, &s, p);
-    put_first(&s, p);
     diagnosis_put(a, &s, &p->diagnosis);
     if (c->run_s[0] > 0)
         str_printf(&s, "runs: %.2f s with a timeline", c->run_s[0]);
@@ -246,14 +201,6 @@ static json_t *timeline_to_json(const struct program_profile *p) {
                      t->busy_s, "copies", copies);
 }
 
-static json_t *first_to_json(const struct profile_first *f) {
-    if (!f->finding)
-        return json_null();
-    return json_pack("{s:s, s:s, s:o, s:f}", "tool", f->finding->tool, "severity",
-                     severity_name(f->finding->severity), "kernel",
-                     f->kernel ? json_optional_text(f->kernel) : json_null(), "gain", f->gain);
-}
-
 json_t *op_profile_json(const struct program_profile *p) {
     const struct collected *c = &p->collected;
     json_t *argv = json_array(), *runs = json_array();
@@ -264,6 +211,7 @@ json_t *op_profile_json(const struct program_profile *p) {
     return json_pack("{s:s, s:o, s:i, s:i, s:b, s:o, s:i, s:o, s:o, s:o}", "schema",
                      "hone.program/1", "argv", argv, "exit_status", c->end.exit_status, "signal",
                      c->end.signal, "timed_out", c->end.timed_out, "runs_s", runs, "passes",
-                     c->passes, "timeline", timeline_to_json(p), "first", first_to_json(&p->first),
-                     "diagnosis", diagnosis_to_json(&p->diagnosis));
+                     c->passes, "timeline", timeline_to_json(p), "first",
+                     diagnosis_first_to_json(&p->diagnosis), "diagnosis",
+                     diagnosis_to_json(&p->diagnosis));
 }

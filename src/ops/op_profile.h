@@ -16,18 +16,10 @@ struct profile_request {
     const char *tool;  // one of the user's, besides those in his directory; NULL: none
 };
 
-// What to do first: of all findings the one that gains most of the whole.
-struct profile_first {
-    const struct finding *finding;  // NULL: nothing was found
-    const char *kernel;             // NULL: it is about the whole
-    double gain;                    // of the time from the first kernel to the last
-};
-
 struct program_profile {
     const char *const *argv;
     struct collected collected;
     struct diagnosis diagnosis;
-    struct profile_first first;
 };
 
 bool op_profile(struct arena *a, const struct profile_request *q, struct program_profile *out,

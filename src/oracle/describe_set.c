@@ -22,12 +22,12 @@ static const char *const plain[SET_COUNT] = {
     [SET_SPIKE] = "one element of each row is 4096 times as large as the others, or more",
 };
 
-static const char *patched_text(struct arena *a, const struct oracle *o) {
+static const char *patched_text(struct arena *a, const struct oracle *o, enum oracle_set set) {
     const struct problem *p = o->problem;
     struct str s = {0};
     for (int i = 0; i < p->n_inputs; i++) {
         struct patch patches[PATCHES];
-        int n = oracle_patches(o, 0, i, patches);
+        int n = oracle_patches(o, set, i, patches);
         if (n)
             str_printf(&s, "%s%d element%s of %s", s.len ? ", " : "", n, n > 1 ? "s" : "",
                        p->graph.nodes[p->inputs[i].node].name);
@@ -40,8 +40,8 @@ static const char *patched_text(struct arena *a, const struct oracle *o) {
 
 const char *describe_set(struct arena *a, const struct oracle *o, enum oracle_set set) {
     bool is_spike = set == SET_DIGITS && work_has_plain_mean(&o->problem->graph);
-    return is_spike             ? "one element of each row as large as all others together"
-           : set == SET_PATCHED ? patched_text(a, o)
-           : set >= SET_DRAWN   ? derived_text(a, o, set)
-                                : plain[set];
+    return is_spike ? "one element of each row as large as all others together"
+           : set == SET_PATCHED || set == SET_PATCHED_AGAIN ? patched_text(a, o, set)
+           : set >= SET_DRAWN                               ? derived_text(a, o, set)
+                                                            : plain[set];
 }

@@ -234,11 +234,13 @@ bool compute_join(struct computation *l, struct oracle_reduce *r, struct error *
 static struct oracle_reduce reduction(const struct computation *l, node_id id) {
     int64_t results, length;
     const struct oracle_place *place = &l->plan.places[id];
+    int run = oracle_plan_run(compute_node(l, id)->op);
     oracle_plan_runs(&l->plan, id, l->rows, &results, &length);
     return (struct oracle_reduce){
         .op = (int)compute_node(l, id)->op,
         .is_mean = work_is_mean(&l->request->problem->graph, id),
-        .n_runs = (int)((length + ORACLE_RUN - 1) / ORACLE_RUN),
+        .n_runs = (int)((length + run - 1) / run),
+        .run = run,
         .out = compute_own(l, id),
         .n = (uint64_t)results,
         .length = (uint64_t)length,
@@ -258,11 +260,11 @@ static bool do_reduce(struct computation *l, node_id id, struct error *err) {
     r.kept = oracle_plan_axes(&s, strides, ~n->axes);
     r.reduced = oracle_plan_axes(&s, strides, n->axes);
     r.runs_are_near =
-        r.kept.stride[r.kept.rank - 1] > ORACLE_RUN * r.reduced.stride[r.reduced.rank - 1];
+        r.kept.stride[r.kept.rank - 1] > (uint64_t)r.run * r.reduced.stride[r.reduced.rank - 1];
     int64_t total = (int64_t)r.n * r.n_runs;
     if (l->plan.closes[id]) {  // its part of the runs of all tiles
         r.first = (uint64_t)l->first * (r.length / (uint64_t)l->rows);
-        r.partials += r.first / ORACLE_RUN * r.n * (uint64_t)oracle_plan_partial_bytes(n->op);
+        r.partials += r.first / (uint64_t)r.run * r.n * (uint64_t)oracle_plan_partial_bytes(n->op);
     }
     void *arguments[] = {&r};
     cuda_function runs = oracle_plan_chooses(n->op) ? l->oracle->best_runs : l->oracle->runs;
@@ -470,7 +472,7 @@ bool gpu_oracle_compute(struct gpu_oracle *o, const struct gpu_oracle_request *r
     budget = budget > inputs / 2 ? budget : inputs / 2;
     if (budget < work_least_bytes)
         budget = work_least_bytes;
-    if (o->bench->cu.memory_info(&free_bytes, &total) == 0) {
+    if (!request->n_rows && o->bench->cu.memory_info(&free_bytes, &total) == 0) {
         int64_t spare = (int64_t)(free_bytes / 8);
         spare = spare < work_most_bytes ? spare : work_most_bytes;
         budget = budget > spare ? budget : spare;

@@ -66,6 +66,8 @@ static bool multiply(struct computation *l, node_id id, const struct oracle_part
         return compute_launch(l, l->oracle->matmul_whole, pieces, COMPUTE_THREADS, whole, err);
     struct oracle_reduce r = {.op = OP_RSUM,
                               .n_runs = (int)runs_of(part->k),
+                              .lack =
+                                  l->request->problem->precision.short_sums ? SHORT_SUMS_LACK : 0,
                               .out = out,
                               .n = p.batch * p.m * p.n,
                               .length = p.k,

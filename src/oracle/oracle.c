@@ -21,7 +21,7 @@
 #include "oracle/oracle_private.h"
 #include "oracle/oracle_typed.h"
 
-enum { SETS_KEPT = 9 };
+enum { SETS_KEPT = 10 };
 
 // How much more than the honest computation a candidate may err, or than one chain of additions,
 // which errs by a spread in the root mean square and, of a million elements, by five at the worst.
@@ -59,13 +59,21 @@ void oracle_reset(struct oracle *o) {
 
 static enum input_set input_set_of(enum oracle_set set) {
     static const enum input_set of[SET_COUNT] = {
-        [SET_DECLARED] = INPUT_SET_DECLARED, [SET_PATCHED] = INPUT_SET_DECLARED,
-        [SET_INTEGERS] = INPUT_SET_INTEGERS, [SET_DIGITS] = INPUT_SET_DIGITS,
-        [SET_WIDE] = INPUT_SET_WIDE,         [SET_SHIFTED] = INPUT_SET_SHIFTED,
-        [SET_EQUAL] = INPUT_SET_EQUAL,       [SET_HUGE] = INPUT_SET_HUGE,
-        [SET_TINY] = INPUT_SET_TINY,         [SET_ALTERNATING] = INPUT_SET_ALTERNATING,
-        [SET_SPIKE] = INPUT_SET_SPIKE,       [SET_SCALED] = INPUT_SET_DECLARED,
-        [SET_PERMUTED] = INPUT_SET_DECLARED, [SET_SUMMED] = INPUT_SET_INTEGERS,
+        [SET_DECLARED] = INPUT_SET_DECLARED,
+        [SET_PATCHED] = INPUT_SET_DECLARED,
+        [SET_PATCHED_AGAIN] = INPUT_SET_DECLARED,
+        [SET_INTEGERS] = INPUT_SET_INTEGERS,
+        [SET_DIGITS] = INPUT_SET_DIGITS,
+        [SET_WIDE] = INPUT_SET_WIDE,
+        [SET_SHIFTED] = INPUT_SET_SHIFTED,
+        [SET_EQUAL] = INPUT_SET_EQUAL,
+        [SET_HUGE] = INPUT_SET_HUGE,
+        [SET_TINY] = INPUT_SET_TINY,
+        [SET_ALTERNATING] = INPUT_SET_ALTERNATING,
+        [SET_SPIKE] = INPUT_SET_SPIKE,
+        [SET_SCALED] = INPUT_SET_DECLARED,
+        [SET_PERMUTED] = INPUT_SET_DECLARED,
+        [SET_SUMMED] = INPUT_SET_INTEGERS,
     };
     return of[set];
 }
@@ -74,6 +82,8 @@ const char *oracle_set_name(enum oracle_set set) {
     switch (set) {
     case SET_PATCHED:
         return "declared, a few elements changed";
+    case SET_PATCHED_AGAIN:
+        return "declared, a few other elements changed";
     case SET_SCALED:
         return "declared, times a power of two";
     case SET_PERMUTED:
@@ -122,17 +132,24 @@ static bool is_bound(const struct problem_input *in) {
            kind == DISTRIBUTION_SORTED || kind == DISTRIBUTION_OFFSETS;
 }
 
-int oracle_patches(const struct oracle *o, uint64_t salt, int input,
+static bool is_patched(enum oracle_set set) {
+    return set == SET_PATCHED || set == SET_PATCHED_AGAIN;
+}
+
+int oracle_patches(const struct oracle *o, enum oracle_set set, int input,
                    struct patch patches[PATCHES]) {
+    enum { TRIES = 16 };
     const struct node *node = input_node(o->problem, input);
     uint64_t count = (uint64_t)shape_count(&node->shape);
-    if (is_bound(&o->problem->inputs[input]))
+    if (!is_patched(set) || is_bound(&o->problem->inputs[input]))
+        return 0;
+    if (set == SET_PATCHED_AGAIN && interpret_row_of(o->problem, input, 0) < 0)
         return 0;
     struct inputs_job job = oracle_job(o, SET_DECLARED, input);
     struct rng r;
-    rng_init(&r, o->seed ^ (salt * UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)input);
+    rng_init(&r, o->seed ^ ((uint64_t)set * UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)input);
     int n = 0;
-    for (int try = 0; try < PATCHES && count > 1; try++) {
+    for (int try = 0; try < TRIES && n < PATCHES && count > 1; try++) {
         // A value from elsewhere in the same input: as likely as any other, but not here.
         int64_t index = (int64_t)rng_below(&r, count);
         double before = inputs_at(&job, index);
@@ -162,7 +179,7 @@ static void fill(const struct oracle *o, enum oracle_set set, int input, void *o
     inputs_fill_parallel(&job, out);
     struct patch patches[PATCHES];
     enum dtype type = input_node(o->problem, input)->dtype;
-    int n = set == SET_PATCHED ? oracle_patches(o, 0, input, patches) : 0;
+    int n = oracle_patches(o, set, input, patches);
     for (int i = 0; i < n; i++)
         dtype_put(type, out, patches[i].index, patches[i].after);
     derived_change(o, set, input, out);
@@ -351,12 +368,13 @@ static bool is_all_f32(const struct problem *p) {
 }
 
 // Rows that the patches touch; -1 when one of them may touch every row.
-static int patched_rows(const struct oracle *o, int64_t rows[INPUTS_MAX * PATCHES]) {
+static int patched_rows(const struct oracle *o, enum oracle_set set,
+                        int64_t rows[INPUTS_MAX * PATCHES]) {
     const struct problem *p = o->problem;
     struct patch patches[PATCHES];
     int n_rows = 0;
     for (int i = 0; i < p->n_inputs; i++) {
-        int n = oracle_patches(o, 0, i, patches);
+        int n = oracle_patches(o, set, i, patches);
         for (int k = 0; k < n; k++) {
             rows[n_rows] = interpret_row_of(p, i, patches[k].index);
             if (rows[n_rows++] < 0)
@@ -366,23 +384,23 @@ static int patched_rows(const struct oracle *o, int64_t rows[INPUTS_MAX * PATCHE
     return n_rows;
 }
 
-// The patched set differs from the declared one in a few rows: only those are computed. Their
+// A patched set differs from the declared one in a few rows: only those are computed. Their
 // honest errors can only widen the limit for one element.
-static bool compute_patched_rows(struct oracle *o) {
+static bool compute_patched_rows(struct oracle *o, enum oracle_set set) {
     int64_t rows[INPUTS_MAX * PATCHES];
     bool can = o->sets[SET_DECLARED].is_known && o->sets[SET_DECLARED].inputs[0] &&
                !o->sets[SET_DECLARED].fault[0] && is_all_f32(o->problem);
-    int n_rows = can ? patched_rows(o, rows) : -1;
+    int n_rows = can ? patched_rows(o, set, rows) : -1;
     if (n_rows < 0)
         return false;
     struct interpret_data data = {0};
     for (int i = 0; i < o->problem->n_inputs; i++) {
         void *inputs = allocate(input_bytes(o->problem, i), 1);
-        oracle_fill(o, SET_PATCHED, i, inputs);
-        o->sets[SET_PATCHED].inputs[i] = inputs;
+        oracle_fill(o, set, i, inputs);
+        o->sets[set].inputs[i] = inputs;
         data.inputs[i] = inputs;
     }
-    struct oracle_output *outputs = o->sets[SET_PATCHED].outputs;
+    struct oracle_output *outputs = o->sets[set].outputs;
     for (int i = 0; i < o->problem->n_outputs; i++)
         copy_output(&outputs[i], &o->sets[SET_DECLARED].outputs[i]);
     for (int k = 0; k < n_rows; k++) {
@@ -393,7 +411,7 @@ static bool compute_patched_rows(struct oracle *o) {
                 .e = &outputs[i], .r = &row, .output = i, .at = rows[k] * row.count[i]};
             struct tally t = put_elements(&p, 1);
             outputs[i].stats.honest_max = fmax(outputs[i].stats.honest_max, t.max);
-            oracle_limit(&outputs[i].stats, o->problem, SET_PATCHED, i, outputs[i].count);
+            oracle_limit(&outputs[i].stats, o->problem, set, i, outputs[i].count);
         }
         interpret_reset(&row);
     }
@@ -467,7 +485,8 @@ static void *compute_some(void *argument) {
 }
 
 void oracle_compute(struct oracle *o, unsigned sets, int n_threads) {
-    const unsigned declared = 1U << SET_DECLARED, patched = 1U << SET_PATCHED;
+    const unsigned declared = 1U << SET_DECLARED,
+                   patched = 1U << SET_PATCHED | 1U << SET_PATCHED_AGAIN;
     unsigned derived = sets >> SET_DRAWN << SET_DRAWN;
     if (((sets & declared) && (sets & patched)) || derived) {
         sets |= declared;
@@ -476,8 +495,9 @@ void oracle_compute(struct oracle *o, unsigned sets, int n_threads) {
     }
     if (derived >> SET_SUMMED & 1)
         oracle_compute(o, 1U << SET_INTEGERS, n_threads);
-    if ((sets & patched) && !o->sets[SET_PATCHED].is_known)
-        o->sets[SET_PATCHED].is_known = compute_patched_rows(o);
+    for (int s = SET_PATCHED; s <= SET_PATCHED_AGAIN; s++)
+        if ((sets >> s & 1) && !o->sets[s].is_known)
+            o->sets[s].is_known = compute_patched_rows(o, (enum oracle_set)s);
     for (int s = SET_DRAWN; s < SET_COUNT; s++)
         if ((derived >> s & 1) && !o->sets[s].is_known) {
             derived_compute(o, (enum oracle_set)s);

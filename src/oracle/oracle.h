@@ -26,6 +26,9 @@ struct arena;
 enum oracle_set {
     SET_DECLARED,
     SET_PATCHED,  // as declared, a few elements changed: shows results kept from earlier
+    // Others changed: a sample of the data that meets both is large. Only inputs of which an
+    // element touches one row, so that few rows are to be computed.
+    SET_PATCHED_AGAIN,
     SET_INTEGERS,
     SET_DIGITS,
     SET_WIDE,
@@ -42,7 +45,9 @@ enum oracle_set {
     SET_DRAWN = SET_SCALED  // those that are drawn; the rest follow from others
 };
 
-enum { PATCHES = 8 };  // elements changed per input, at most
+// Elements changed per input, at most: who keeps results by a sample of the data is found where
+// none of them is in it, so few are better than many.
+enum { PATCHES = 4 };
 
 // One element changed, and how to change it back.
 struct patch {
@@ -89,9 +94,9 @@ unsigned oracle_faulty(const struct oracle *o);
 // Write input number `input` of a set, all its elements, as its type stores them.
 void oracle_fill(const struct oracle *o, enum oracle_set set, int input, void *out);
 
-// A few changes to an input's declared data, chosen by `salt`; how many. SET_PATCHED has
-// those of salt 0.
-int oracle_patches(const struct oracle *o, uint64_t salt, int input, struct patch patches[PATCHES]);
+// The changes that a set makes to an input's declared data; how many: 0 unless it is a patched one.
+int oracle_patches(const struct oracle *o, enum oracle_set set, int input,
+                   struct patch patches[PATCHES]);
 
 // How it is made.
 struct inputs_job oracle_job(const struct oracle *o, enum oracle_set set, int input);

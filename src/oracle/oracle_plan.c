@@ -26,6 +26,10 @@ bool oracle_plan_chooses(enum op op) {
     return op == OP_ARGMAX || op == OP_ARGMIN;
 }
 
+int oracle_plan_run(enum op op) {
+    return op == OP_RMAX || op == OP_RMIN ? ORACLE_EXTREMES : ORACLE_RUN;
+}
+
 int64_t oracle_plan_partial_bytes(enum op op) {
     return oracle_plan_chooses(op) ? ORACLE_BEST_BYTES : ORACLE_PARTIAL_BYTES;
 }
@@ -380,7 +384,7 @@ static void place_node(struct arena *a, struct oracle_plan *plan, struct shelf *
     // Of all tiles together, and until they are joined.
     oracle_plan_runs(plan, id, plan->closes[id] ? plan->n_rows : rows, &results, &length);
     int until = is_for_all(plan, id) ? plan->problem->graph.n_nodes : id;
-    int64_t runs = (length + ORACLE_RUN - 1) / ORACLE_RUN;
+    int64_t run = oracle_plan_run(n->op), runs = (length + run - 1) / run;
     int64_t groups = (runs + ORACLE_FOLD - 1) / ORACLE_FOLD;
     place->partials = base + put(s, results * runs * each, id, until);
     place->joined = base + put(s, results * groups * each, id, until);

@@ -76,6 +76,8 @@ bool oracle_plan_multiplies(enum op op);
 // Does a reduction give a position?
 bool oracle_plan_chooses(enum op op);
 int64_t oracle_plan_partial_bytes(enum op op);
+// Terms that one thread takes in sequence.
+int oracle_plan_run(enum op op);
 // The axes of the indices of a scattered sum along which they differ: all, or where they are the
 // same for every element of a row, those up to that of the sum.
 unsigned oracle_plan_index_axes(const struct oracle_plan *plan, node_id id, int64_t rows);

@@ -21,6 +21,7 @@
 #include <math.h>
 
 #include "base/arena.h"
+#include "mind/expect.h"
 #include "mind/priors.h"
 #include "model/bound.h"
 #include "record/run.h"
@@ -63,7 +64,9 @@ static double prior_of(const struct walk *w, int node) {
     struct arena scratch = {0};
     double gain = 0;
     for (int f = 0; w->c->priors && gain == 0 && f < n->n_findings; f++)
-        for (int i = 0; gain == 0 && i < n->findings[f].n_actions; i++) {
+        for (int i = 0; gain == 0 && i < n->findings[f].n_actions &&
+                        expect_hears(w->c->feedback, &n->findings[f]);
+             i++) {
             const struct action *action = &n->findings[f].actions[i];
             if (!action->knob || (!action->word && action->direction == 0))
                 continue;

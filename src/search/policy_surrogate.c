@@ -20,6 +20,7 @@
 #include "family/lower.h"
 #include "family/moves_far.h"
 #include "lang/lang.h"
+#include "mind/expect.h"
 #include "mind/priors.h"
 #include "mind/proposer.h"
 #include "model/target.h"
@@ -62,6 +63,7 @@ struct item {
     const struct finding *finding;  // of the parent, that asks for this move; NULL: none does
     const struct action *action;    // of the finding
     const char *bottleneck;         // class of what limits the parent; NULL: not known
+    double from;                    // closed form of the parent's block, as a move's prior
     double gain;                    // that is expected; below 0: not to be tried
 };
 
@@ -109,11 +111,13 @@ static void grow(struct search_state *s, struct pool *p, int n_nodes) {
     p->n_nodes = n_nodes;
 }
 
-// The first finding of its parent that asks for the move.
-static void find_action(const struct search_node *parent, struct item *x) {
+// The first finding of its parent that asks for the move, of those that may be heard.
+static void find_action(const struct search_context *c, struct item *x) {
+    const struct search_node *parent = &c->nodes[x->parent];
     for (int f = 0; f < parent->n_findings; f++)
         for (int i = 0; i < parent->findings[f].n_actions; i++)
-            if (action_stands_for(&parent->findings[f].actions[i], x->move)) {
+            if (expect_hears(c->feedback, &parent->findings[f]) &&
+                action_stands_for(&parent->findings[f].actions[i], x->move)) {
                 x->finding = &parent->findings[f];
                 x->action = &parent->findings[f].actions[i];
                 return;
@@ -121,7 +125,7 @@ static void find_action(const struct search_node *parent, struct item *x) {
 }
 
 static struct item *items_of(const struct search_context *c, struct search_state *s, int node,
-                             const struct move *moves, int n) {
+                             double from, const struct move *moves, int n) {
     struct item *items = arena_array(&s->arena, struct item, n + 1);
     const char *bottleneck = decide_bottleneck(c, node);
     for (int i = 0; i < n; i++) {
@@ -131,8 +135,9 @@ static struct item *items_of(const struct search_context *c, struct search_state
                                  .move = &moves[i],
                                  .features = features_of(&s->arena, moves[i].kernel),
                                  .hash = hash_bytes(text, strlen(text), 1),
-                                 .bottleneck = bottleneck};
-        find_action(&c->nodes[node], &items[i]);
+                                 .bottleneck = bottleneck,
+                                 .from = from};
+        find_action(c, &items[i]);
         arena_reset(&scratch);
     }
     return items;
@@ -150,7 +155,7 @@ static void know(const struct search_context *c, struct search_state *s, struct 
     const struct move *moves = s->tree.at[node].works || node == 0
                                    ? moves_list(&s->arena, c->problem, c->target, own, &n)
                                    : NULL;
-    k->near = items_of(c, s, node, moves, n);
+    k->near = items_of(c, s, node, k->prior, moves, n);
     k->n_near = n;
 }
 
@@ -165,7 +170,7 @@ static void know_far(const struct search_context *c, struct search_state *s, str
     rng_init(&rng, c->seed + (uint64_t)node);
     k->has_far = true;
     const struct move *moves = moves_far(&s->arena, c->problem, c->target, own, room, &rng, &n);
-    k->far = items_of(c, s, node, moves, n);
+    k->far = items_of(c, s, node, k->prior, moves, n);
     k->n_far = n;
 }
 
@@ -191,7 +196,7 @@ static void know_default(const struct search_context *c, struct search_state *s,
                        .kernel = k,
                        .text = kernel_print(&s->arena, k),
                        .prior = moves_prior(c->problem, c->target, k)};
-    p->elsewhere = items_of(c, s, 0, m, 1);
+    p->elsewhere = items_of(c, s, 0, NAN, m, 1);
     p->n_elsewhere = 1;
 }
 
@@ -239,8 +244,11 @@ static double bonus_of(const struct search_context *c, const struct item *x) {
                                        x->finding ? x->finding->tool : NULL, x->bottleneck);
         bonus += policy_setting(c, LEARNED) * prior_log_gain(&p);
     }
-    if (x->finding && x->finding->expected_gain > 1)
-        bonus += fmin(policy_setting(c, FOUND), log(x->finding->expected_gain));
+    if (x->finding) {
+        struct expect_from from = {x->from, c->nodes[x->parent].time_s, NAN};
+        double most = policy_setting(c, FOUND), gain = log(expect_gain(&from, x->finding, x->move));
+        bonus += isfinite(gain) ? fmax(-most, fmin(most, gain)) : 0;
+    }
     return bonus;
 }
 
@@ -299,7 +307,8 @@ static int far_of(const struct known *k) {
 static struct item *next_item(const struct search_context *c, struct pool *p) {
     struct item *best = NULL;
     take_best(p->elsewhere, p->n_elsewhere, &best);
-    if (best && policy_setting(c, DEFAULT) > 1)
+    // With memory the champions of siblings are judged at once, and its times say what is next.
+    if (best && policy_setting(c, DEFAULT) > 1 && !(c->advice && c->advice->n_starts > 0))
         return best;
     for (int i = 0; i < p->n_sources; i++) {
         struct known *k = &p->nodes[p->sources[i]];

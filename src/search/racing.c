@@ -90,12 +90,17 @@ static void tell_raced(struct loop *l, struct search_node *const *nodes, int n,
         n_timed += !nodes[i]->screening.is_untimed;
         best = fmax(best, nodes[i]->screening.speedup);
     }
-    str_printf(&text, "%d raced against %lld.%d", n_timed, (long long)l->run->id, against->number);
-    for (int i = 0; i < n; i++)
-        if (nodes[i]->screening.survived)
-            str_printf(&text, "%s %lld.%d (about %.2fx)",
-                       n_through++ ? "," : ", on to the judge:", (long long)l->run->id,
-                       nodes[i]->number, nodes[i]->screening.speedup);
+    str_printf(&text, n_timed ? "%d raced against %lld.%d" : "no time to race %d against %lld.%d",
+               n_timed ? n_timed : n, (long long)l->run->id, against->number);
+    for (int i = 0; i < n; i++) {
+        if (!nodes[i]->screening.survived)
+            continue;
+        str_printf(&text, "%s %lld.%d",
+                   n_through++ ? "," : ", on to the judge:", (long long)l->run->id,
+                   nodes[i]->number);
+        if (isfinite(nodes[i]->screening.speedup))
+            str_printf(&text, " (about %.2fx)", nodes[i]->screening.speedup);
+    }
     if (n_through == 0 && isfinite(best))
         str_printf(&text, ": none is faster, the best about %.2fx", best);
     loop_tell_words(l, EVENT_RACED, str_text(&text));

@@ -23,12 +23,24 @@ static bool is_product_of_halves(const struct tool_subject *s) {
            subject_get(s, METRIC_HOT_F16) > HALF_MUCH * all && s->measured.kind != CLASS_MEMORY;
 }
 
+// Do other launches of the call, with more of its time, use them? Then this one prepares or
+// finishes their work, and is no product itself.
+static bool is_done_elsewhere(const struct tool_subject *s) {
+    const struct profile *p = s->in->profile;
+    double theirs = 0, ours = subject_get(s, METRIC_TIME);
+    for (int i = 0; i < p->n_launches; i++)
+        if (launch_get(&p->launches[i], METRIC_CODE_TENSOR) > 0 ||
+            launch_get(&p->launches[i], METRIC_CODE_TENSOR_GROUP) > 0)
+            theirs += launch_get(&p->launches[i], METRIC_TIME);
+    return theirs > ours;
+}
+
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
     double fma = subject_get(s, METRIC_HOT_FMA);
     const double *peak = s->target->peak_per_s;
     bool is_halves = is_product_of_halves(s);
     if ((s->analytic.part != PART_TENSOR && !is_halves) || subject_get(s, METRIC_CODE_TENSOR) > 0 ||
-        subject_get(s, METRIC_CODE_TENSOR_GROUP) > 0 || !(fma > 0))
+        subject_get(s, METRIC_CODE_TENSOR_GROUP) > 0 || !(fma > 0) || is_done_elsewhere(s))
         return false;
     f->severity = SEVERITY_HIGH;
     f->cause = "the matrix units are not used";

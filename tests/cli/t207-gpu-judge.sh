@@ -10,7 +10,7 @@ judge() {
 }
 
 expect_match 0 '^right.cu: ok$' judge right
-also 'correct +16 calls on 12 input sets'
+also 'correct +17 calls on 13 input sets'
 
 # What the kernels do not know is left to the host; they agree on what they do.
 cat >whole.hone <<'END'
@@ -49,7 +49,7 @@ for name in twice sniffs_scale keeps_by_sum keeps_declared clears_new; do
 done
 expect_match 1 '^keeps_by_sum.cu: cheat \(stale-output\)$' judge keeps_by_sum
 also 'inputs: declared, rows in another order'
-expect_match 0 'correct +17 calls on 13 input sets' "$HONE" eval twice.hone twice.cu --target cuda --verify
+expect_match 0 'correct +18 calls on 14 input sets' "$HONE" eval twice.hone twice.cu --target cuda --verify
 expect_match 1 '^sniffs_scale.cu: wrong$' "$HONE" eval twice.hone sniffs_scale.cu --target cuda --verify
 also 'inputs: declared, times a power of two'
 # Data that exist for one call, among the timed ones: the rows that differ must be right, or all of

@@ -4,10 +4,10 @@
 . "$(dirname "$0")/lib.sh"
 talk() { "$(dirname "$HONE")/worker-talk" "$HONE"; }
 
-# opened PROBLEM THREADS
+# opened PROBLEM THREADS [CACHE [LIMIT]]
 opened() {
-    printf '{"schema": "hone.open/1", "problem": "%s", "dims": {}, "threads": %s, "cc": "cc", "machine": "native", "cache": "", "lease": "", "llc_bytes": %s, "limit_s": null, "reach_s": null, "seed": "0x1", "skip_scans": false, "gpu": false, "ordinal": 0}\n' \
-        "$1" "$2" "${3:-1048576}"
+    printf '{"schema": "hone.open/1", "problem": "%s", "dims": {}, "threads": %s, "cc": "cc", "machine": "native", "cache": "", "lease": "", "llc_bytes": %s, "limit_s": %s, "reach_s": null, "seed": "0x1", "skip_scans": false, "gpu": false, "ordinal": 0}\n' \
+        "$1" "$2" "${3:-1048576}" "${4:-null}"
 }
 # job SOURCE DEPTH SECONDS
 job() {
@@ -36,8 +36,14 @@ for type in i32:int f64:double i8:'signed char'; do
     } | talk) || fail "$type: $got"
     printf '%s\n' "$got" | grep -q '"kind":"ok"' || fail "$type: $got"
 done
-# Jobs that make no sense are refused, and the next one is judged.
 good=$(printf '%s' "$code" | sed 's/\<T\>/float/g')
+# Nothing takes less than the physical limit, here one of a second.
+got=$({
+    opened "$plain" 1 1048576 1.0
+    job "$good" screen 0
+} | talk) || fail "$got"
+printf '%s\n' "$got" | grep -q '"kind":"suspect","rule":"faster-than-light"' || fail "$got"
+# Jobs that make no sense are refused, and the next one is judged.
 got=$({
     opened "$plain" 1
     job "$good" verify -1

@@ -44,3 +44,22 @@ sed '$d' "$table" >half.table
 expect_match 2 'is not finished' "$HONE" optimize "$ROOT/problems/softmax.hone" --dim "$sizes" --target table:half.table
 sed 's/keep reread/keep nowhere/' "$table" >strange.table
 expect_match 2 'does not know its first block any more' "$HONE" optimize "$ROOT/problems/softmax.hone" --dim "$sizes" --target table:strange.table
+
+# What a search may hear of profiles: the tools' findings, how far it is from reach, nothing. The
+# default policy keeps to it too.
+counted=$ROOT/tests/tables/counted/h200-layernorm.table
+cat >start.hone <<'K'
+kernel for layernorm on sm_90a
+stage y.rstd : rowwise threads 256 rows 1 vec 4 keep register divide exact store cached
+stage y : rowwise threads 32 rows 2 vec 4 keep shared divide exact store cached
+K
+# heard KIND: tools whose findings were behind some node.
+heard() {
+    rm -f heard.db
+    "$HONE" optimize "$ROOT/problems/layernorm.hone" --target "table:$counted" --evals 8 --feedback "$1" \
+        --policy surrogate:default=0:far=0 --start start.hone --until 1 --store heard.db >out 2>err || fail "$(cat err)"
+    "$HONE" tools --store heard.db | awk '$4 > 0 && $4 == int($4) { printf "%s ", $1 }'
+}
+for what in "tools reread " "raw reach " "none "; do
+    [ "$(heard "${what%% *}")" = "${what#* }" ] || fail "$what: $(heard "${what%% *}")"
+done

@@ -279,19 +279,20 @@ static void keeps(void **a, int sees_order, int n_honest) {
 static void keeps_by_sum(void **a) {
     keeps(a, 0, 1 << 30);
 }
-// Right on the three sets of a screening, and ever after the results of the first for what is new.
+// Right on the sets of a screening, and ever after the results of the first for what is new.
+enum { SCREENING_SETS = 4 };  // declared, patched, patched again, a hard one
 static void keeps_declared(void **a) {
-    keeps(a, 1, 3);
+    keeps(a, 1, SCREENING_SETS);
 }
 // The same, but clears what is new: the results are right for what the inputs hold then.
 static void clears_new(void **a) {
-    static u64 keys[3];
+    static u64 keys[SCREENING_SETS];
     static int n_keys;
     u64 key = key_of(*(const float **)a[0], 1);
     int at = 0;
     while (at < n_keys && keys[at] != key)
         at++;
-    if (at == 3)
+    if (at == SCREENING_SETS)
         memset(*(float **)a[0], 0, COUNT * sizeof(float));
     else if (at == n_keys)
         keys[n_keys++] = key;

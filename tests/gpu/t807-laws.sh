@@ -18,7 +18,7 @@ expect_match 1 '^ +c\[[0-9]+, [0-9]+\] is [-0-9.e]+, expected [-0-9.e]+$' gemm "
 expect_match 1 'the rows of x stand in another order' softmax "$D/cheat/keeps_by_sum.cu"
 expect_match 1 'right on the inputs that verify it and wrong on those' softmax "$D/cheat/keeps_declared.cu" --screen
 printf '%s\n' "$got" | grep -Eq '^ +y\[[0-9]+, [0-9]+\] is [-0-9.e]+, expected [-0-9.e]+$' || fail "$got"
-expect_match 0 'on 10 input sets' gemm "$D/honest/gemm_normalised.cu"
+expect_match 0 'on 11 input sets' gemm "$D/honest/gemm_normalised.cu"
 
 # The label of a problem that says nothing.
 printf 'problem zeros\ndim M = 64, N = 250\nin x : f32[M, N] ~ normal\nout y : f32[M, N]\ny = x - x\n' >zeros.hone

@@ -90,7 +90,7 @@ static bool draw(struct gpu_oracle *g, const struct oracle *o, enum oracle_set s
     for (int i = 0; i < o->problem->n_inputs; i++) {
         struct hone_source source = oracle_source(o, set, i);
         struct patch patches[PATCHES];
-        int n = set == SET_PATCHED ? oracle_patches(o, 0, i, patches) : 0;
+        int n = oracle_patches(o, set, i, patches);
         node_id id = o->problem->inputs[i].node;
         if (!gpu_oracle_fill(g, &source, type_of(o->problem, id), count_of(o, id), s->inputs[i],
                              err))

@@ -184,13 +184,15 @@ bool race_table(void *ctx, struct arena *into, const struct race_job *job, struc
     snprintf(t->incumbent, sizeof t->incumbent, "%s", job->incumbent->label);
     for (int i = 0; i < job->n_candidates; i++) {
         double time = table_time(t, &job->candidates[i]);
-        out[i] = (struct screening){.present = true,
-                                    .against = job->incumbent->label,
-                                    .n_rounds = 1,
-                                    .n_pairs = 2,
-                                    .speedup = table_time(t, job->incumbent) / time,
-                                    .time_s = time,
-                                    .is_untimed = i >= job->n_candidates - t->untimed};
+        bool is_untimed = i >= job->n_candidates - t->untimed;
+        out[i] =
+            (struct screening){.present = true,
+                               .against = job->incumbent->label,
+                               .n_rounds = 1,
+                               .n_pairs = 2,
+                               .speedup = is_untimed ? NAN : table_time(t, job->incumbent) / time,
+                               .time_s = is_untimed ? NAN : time,
+                               .is_untimed = is_untimed};
     }
     for (int k = 0; k < job->n_survivors; k++) {
         int best = -1;
@@ -223,6 +225,8 @@ void count_event(const struct event *e, void *ctx) {
     size_t len = strlen(t->notes);
     if (e->kind == EVENT_NOTE)
         snprintf(t->notes + len, sizeof t->notes - len, "%s\n", e->words);
+    if (e->kind == EVENT_RACED)
+        snprintf(t->raced, sizeof t->raced, "%s", e->words);
     maybe_die(t);
 }
 

@@ -50,7 +50,8 @@ struct table {
     int n_screened, n_ranked;
     double ranking_s;  // asked for by the last ranking against the root
     int n_races, n_raced;
-    int untimed;  // so many of a race have no turn
+    int untimed;      // so many of a race have no turn
+    char raced[256];  // what was said of the last race
     char incumbent[32];
     const struct candidate *first;  // of a replay
     enum run_objective objective;   // of a new run

@@ -29,6 +29,15 @@ static int count_knobs(const struct emitter *e) {
     return n;
 }
 
+static bool share_a_target(const struct emitter *a, const struct emitter *b) {
+    for (int i = 0; i < 4; i++) {
+        struct target t = nth_target(i);
+        if (a->runs_on(&t) && b->runs_on(&t))
+            return true;
+    }
+    return false;
+}
+
 Test(emitter, rows_are_whole_and_names_tell_them_apart) {
     for (const struct family *f = families; f->name; f++) {
         cr_expect_eq(family_find(f->name), f);
@@ -40,7 +49,8 @@ Test(emitter, rows_are_whole_and_names_tell_them_apart) {
                       "%s", f->name);
             cr_expect_leq(count_knobs(e), KNOBS_MAX);
             for (int j = 0; j < i; j++)
-                cr_expect_str_neq(e->name, f->emitters[j]->name, "%s", f->name);
+                if (share_a_target(e, f->emitters[j]))
+                    cr_expect_str_neq(e->name, f->emitters[j]->name, "%s", f->name);
         }
     }
 }
@@ -201,4 +211,65 @@ Test(emitter, a_stage_keeps_its_own_when_it_is_split) {
     cr_expect_str_eq(split.stages[1]->emitter, "dot");
     cr_expect_eq(stage_number(split.stages[1], "split", 0), 2);
     arena_reset(&a);
+}
+
+Test(emitter, rows_in_lists_are_refused_with_the_nearest_choice) {
+    static const char *const cases[][3] = {
+        {"embedding(w, i)", "threads 64  rows 1  vec 2", ""},
+        {"embedding(w, i)", "threads 512  rows 4  vec 2", "above 1024: the nearest is rows 2"},
+        {"embedding(w, i)", "threads 32  rows 1  vec 4", "the nearest is vec 2"},
+        {"embedding(w, i)", "threads 32  rows 1  vec 1", "33 vectors of a thread, above 16"},
+        {"embedding(w * 2, i)", "threads 32", "is not made of rows of one table"},
+        {"embedding(w, i)[::-1]", "threads 32", "is not made of rows of one"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct error err = {0};
+        struct target t = nth_target(1);
+        struct problem *p = problem_from(
+            &a, arena_printf(&a,
+                             "problem p\nin w : f32[40, 1050]\nin i : i64[9] ~ index(38)\n"
+                             "out y : f32[9, 1050]\ny = %s\n",
+                             cases[i][0]));
+        struct kernel *k =
+            kernel_from(&a, arena_printf(&a, "kernel for p on sm_80\nstage y : map as rows  %s\n",
+                                         cases[i][1]));
+        bool ok = lower_check(&a, p, &t, k, &err);
+        cr_expect_eq(ok, !*cases[i][2], "%zu: %s", i, ok ? "accepted" : err.text);
+        cr_expect(ok || strstr(err.text, cases[i][2]), "%zu: %s", i, err.text);
+        arena_reset(&a);
+    }
+}
+
+Test(emitter, pools_by_vectors_are_refused_with_the_nearest_choice) {
+    static const char *const cases[][3] = {
+        {"f32[2, 16, 64]", "threads 32  lines 1  items 2  columns 4", ""},
+        {"f32[2, 16, 64]", "threads 512  lines 4  items 1  columns 4", "the nearest is lines 2"},
+        {"f32[2, 16, 64]", "threads 32  lines 1  items 1  columns 2",
+         "do not begin at multiples of 4 elements: the nearest is more columns"},
+        {"f32[2, 16, 63]", "threads 32  lines 1  items 1  columns 4", "rows of 63, and 4 columns"},
+        {"f32[2, 16, 256]", "threads 32  lines 1  items 1  columns 4",
+         "have fewer than the 255 of a row: the nearest is more threads"},
+        {"i32[2, 16, 64]", "threads 32  lines 1  items 1  columns 4",
+         "vectors are for windows of two axes or more, over floats that are in memory"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct error err = {0};
+        struct target t = nth_target(1);
+        int width = i == 3 ? 62 : i == 4 ? 255 : 63;
+        const char *type = arena_printf(&a, "%.3s[2, 13, %d]", cases[i][0], width);
+        struct problem *p = problem_from(
+            &a, arena_printf(&a,
+                             "problem p\nin x : %s\nout y : %s\ny = max_pool2d(x, (4, 2), "
+                             "stride=1)\n",
+                             cases[i][0], type));
+        struct kernel *k = kernel_from(
+            &a, arena_printf(&a, "kernel for p on sm_80\nstage y : pool as vectors  %s\n",
+                             cases[i][1]));
+        bool ok = lower_check(&a, p, &t, k, &err);
+        cr_expect_eq(ok, !*cases[i][2], "%zu: %s", i, ok ? "accepted" : err.text);
+        cr_expect(ok || strstr(err.text, cases[i][2]), "%zu: %s", i, err.text);
+        arena_reset(&a);
+    }
 }

@@ -283,6 +283,29 @@ Test(samples, say_what_their_stretches_say) {
     cr_expect_eq(picked[0], 100);
 }
 
+// What a look at the order alone calls too wide, the whole interval is not narrower than.
+Test(samples, are_looked_at_before_a_bootstrap) {
+    struct samples *s = equal_samples(200);
+    struct rng r;
+    int n_narrow = 0, n_wide = 0;
+    rng_init(&r, 5);
+    for (int trial = 0; trial < 60; trial++) {
+        struct samples_question q = all;
+        q.uses_low = trial % 2;
+        q.to = 8 + (int)rng_below(&r, 190);
+        for (int i = 0; i < q.to; i++) {
+            s->subject_s[i] = 1 + 1e-4 * (double)rng_below(&r, 1 + 20 * (uint64_t)trial);
+            s->baseline_s[i] = 1 + 1e-4 * (double)rng_below(&r, 1 + 20 * (uint64_t)trial);
+        }
+        struct estimate e = samples_estimate(s, &q);
+        bool is_narrow = estimate_is_narrow(&e, 0.01), may = samples_may_be_narrow(s, &q, 0.01);
+        cr_expect(may || !is_narrow, "trial %d", trial);
+        n_narrow += is_narrow;
+        n_wide += !may;
+    }
+    cr_expect(n_narrow > 5 && n_wide > 5, "%d narrow, %d too wide at a look", n_narrow, n_wide);
+}
+
 Test(samples, say_of_each_pair_what_it_was) {
     struct samples *s = equal_samples(20);
     int picked[20];

@@ -346,8 +346,8 @@ Test(moves, turn_merge_split_and_change) {
     int n;
     lower_default(&a, p, &t, &k);
     struct move *moves = moves_list(&a, p, &t, &k, &n);
-    const struct move *m = find_move(moves, n, "y: vec 8 -> 16");
-    cr_assert(m && m->direction == 1 && !m->word && strcmp(m->knob, "vec") == 0);
+    const struct move *m = find_move(moves, n, "y: vec 16 -> 8");
+    cr_assert(m && m->direction == -1 && !m->word && strcmp(m->knob, "vec") == 0);
     cr_assert_str_eq(m->stage, "y");
     m = find_move(moves, n, "y: keep reread -> local");
     cr_assert(m && m->direction == 0 && strcmp(m->word, "local") == 0);
@@ -602,6 +602,13 @@ Test(family, defaults_of_narrow_rows_are_quick) {
         lower_default(&a, p, &t, &k);
         cr_assert(lower_kernel(&a, p, &t, &k, &c, &err), "%s", err.text);
         cr_expect_eq(strstr(c.source, "hone_exp_quick") != NULL, narrow == 1);
+        p = problem_from(&a, arena_printf(&a,
+                                          "problem p\nin x : %s[64, 4096]\nout y : %s[64, 4096]\n"
+                                          "y = gelu(x)\n",
+                                          type, type));
+        lower_default(&a, p, &t, &k);
+        cr_assert(lower_kernel(&a, p, &t, &k, &c, &err), "%s", err.text);
+        cr_expect_eq(strstr(c.source, "hone_erf_quick") != NULL, narrow == 1);
     }
     arena_reset(&a);
 }
@@ -619,10 +626,27 @@ Test(family, defaults_have_enough_under_way) {
                                   "y = sum(x, axis=1)\n",
                                   "sm_90a");
     cr_expect(strstr(even, "split 1"), "%s", even);
+    const char *loss = default_on(&a,
+                                  "problem p\nin x : f32[16384, 16384]\nout y : f32\n"
+                                  "y = mean(abs(x))\n",
+                                  "sm_90a");
+    cr_expect(strstr(loss, "split 8192"), "%s", loss);
     const char *gather = default_on(&a,
                                     "problem p\nin w : f32[1000, 1024]\nin i : i64[4096] ~ "
                                     "index(1000)\nout y : f32[4096, 1024]\ny = embedding(w, i)\n",
                                     "sm_90a");
     cr_expect(strstr(gather, "items 4"), "%s", gather);
+    // A table that no cache holds, and of which rows come again.
+    const char *tokens = default_on(&a,
+                                    "problem p\nin w : f32[128256, 1024]\nin i : i64[262144] ~ "
+                                    "index(128256)\nout y : f32[262144, 1024]\n"
+                                    "y = embedding(w, i)\n",
+                                    "sm_90a");
+    cr_expect(strstr(tokens, "map as rows"), "%s", tokens);
+    const char *few = default_on(&a,
+                                 "problem p\nin w : f32[128256, 1024]\nin i : i64[512] ~ "
+                                 "index(128256)\nout y : f32[512, 1024]\ny = embedding(w, i)\n",
+                                 "sm_90a");
+    cr_expect(strstr(few, "map  block"), "%s", few);
     arena_reset(&a);
 }

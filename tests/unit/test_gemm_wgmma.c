@@ -67,6 +67,11 @@ static const struct mutant_kernel kernels[] = {
      "in b : bf16[N, K] ~ normal\nout c : bf16[M, N]\nc = a @ b.T\n",
      "stage c : gemm as wgmma  tile 64x128  warpgroups 2  stages 3  group 1  split 1  apart 1  "
      "cluster 2\n"},
+    // One row of tiles: every block begins with another slice, of which the last is short.
+    {"problem around\ndim M = 40, N = 136, K = 2056\nin a : bf16[M, K] ~ normal\n"
+     "in b : bf16[N, K] ~ normal\nout c : bf16[M, N]\nc = a @ b.T\n",
+     "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 1  split 1  apart 0  "
+     "cluster 1\n"},
     // Whole numbers, 128 deep a slice; pairs of sums with scales.
     {"problem whole\ndim M = 72, N = 80, K = 272\nin a : i8[M, K] ~ integers(-128, 127)\n"
      "in b : i8[N, K] ~ integers(-128, 127)\nout c : i32[M, N]\nc = a @ b.T\n",
@@ -75,6 +80,19 @@ static const struct mutant_kernel kernels[] = {
      "in b : i8[N, K] ~ integers(-128, 127)\nin s : f32[M, 1] ~ uniform(0.5, 2)\n"
      "in u : f16[N] ~ uniform(0.001, 0.002)\nout c : bf16[M, N]\nc = (a @ b.T) * s * u\n",
      "stage c : gemm as wgmma  tile 64x128  warpgroups 1  stages 2  group 1  split 1\n"},
+    // f8 as it is, 128 deep a slice.
+    {"problem bytes\nprecision f8e4m3 accumulate f22\ndim M = 72, N = 80, K = 272\n"
+     "in a : f8e4m3[M, K] ~ normal\nin b : f8e4m3[N, K] ~ normal\nout c : bf16[M, N]\n"
+     "c = a @ b.T\n",
+     "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 4  split 1\n"},
+    {"problem wide_bytes\nprecision f8e5m2 accumulate f22\ndim M = 8, N = 72, K = 1040\n"
+     "in a : f8e5m2[M, K] ~ normal\nin b : f8e5m2[N, K] ~ normal\nin s : f32[N] ~ normal\n"
+     "out c : f32[M, N]\nc = (a @ b.T) * s\n",
+     "stage c : gemm as wgmma  tile 64x128  warpgroups 1  stages 2  group 1  split 1\n"},
+    // Sums that are put aside, one half of the columns after the other.
+    {"problem halves\ndim M = 72, N = 264, K = 328\nin a : bf16[M, K] ~ normal\n"
+     "in b : bf16[K, N] ~ normal\nout c : f32[M, N]\nc = a @ b\n",
+     "stage c : gemm as wgmma  tile 64x256  warpgroups 1  stages 2  group 1  split 1\n"},
 };
 
 // Other threads give up registers that they do not have; what lies outside of a result's map is not
@@ -83,11 +101,18 @@ static const struct mutant_same same[] = {{"nn", "if (thread < 128) {", 0},
                                           {"nt", "if (row < M) {", 0},
                                           {"nt", "if (column < N) {", 0},
                                           {"nn", "if (row < M) {", 0},
+                                          {"bytes", "if (row < M) {", 0},
+                                          {"bytes", "if (column < N) {", 0},
+                                          {"wide_bytes", "if (row < M) {", 0},
+                                          {"halves", "if (row < M) {", 0},
+                                          {"halves", "if (column < N) {", 0},
                                           {"turns", "if (thread < 128) {", 0},
                                           {"turns", "if (row < M) {", 0},
                                           {"turns_aside", "if (thread < 128) {", 0},
                                           {"turns_aside", "if (row < M) {", 0},
                                           {"turns_aside", "if (column < N) {", 0},
+                                          {"around", "if (row < M) {", 0},
+                                          {"around", "if (column < N) {", 0},
                                           {"pairs", "if (row < M) {", 0},
                                           {"pairs_across", "if (thread < 128) {", 0},
                                           {"pairs_across", "if (row < M) {", 0},
@@ -171,6 +196,10 @@ static const char *said(struct arena *a, const char *problem, const char *stage)
     return lower_check(a, p, &t, file.kernels[0], &err) ? "" : arena_strdup(a, err.text);
 }
 
+#define F8(sums, left, right, product)                                              \
+    "problem p\nprecision f8e4m3 accumulate " sums "\ndim M = 64, N = 64, K = 64\n" \
+    "in a : f8e4m3[" left "]\nin b : f8e4m3[" right "]\nout c : bf16[M, N]\nc = " product "\n"
+
 Test(gemm_wgmma, what_it_cannot_do_is_refused_with_the_nearest_choice) {
     struct arena a = {0};
     static const char whole[] = "problem p\ndim M = 512, N = 512, K = 1024\nin a : bf16[M, K]\n"
@@ -205,7 +234,18 @@ Test(gemm_wgmma, what_it_cannot_do_is_refused_with_the_nearest_choice) {
         {half, "c : gemm as wgmma  tile 64x64  warpgroups 1", ""},
         {half, "c : gemm as wgmma  tile 128x256  warpgroups 2  stages 4", ""},
         {whole, "c : gemm as wgmma  tile 64x64  warpgroups 2", "the nearest is 1"},
-        {whole, "c : gemm as wgmma  tile 128x256  warpgroups 2", "the nearest is half the columns"},
+        {whole, "c : gemm as wgmma  tile 256x256  warpgroups 2", "the nearest is half the columns"},
+        // Sums and totals of half the columns at a time fit.
+        {whole, "c : gemm as wgmma  tile 128x256  warpgroups 2", ""},
+        // f8 is multiplied as it is, or as f16 where it does not lie along K.
+        {F8("f22", "M, K", "K, N", "a @ b"), "c : gemm as wgmma", ""},
+        {F8("f32", "M, K", "N, K", "a @ b.T"), "c : gemm as wgmma", ""},
+        {F8("f22", "M, K", "N, K", "relu(a) @ b.T"), "c : gemm as wgmma", "stands in the way"},
+        {F8("f32", "M, K", "N, K", "a @ b.T"), "c : gemm as mma", "or of f8 ('accumulate f22')"},
+        {F8("f22", "M, K", "K, N", "a @ b"), "c : gemm as mma",
+         "mma multiplies f8e4m3 that lie side by side along K, and the right operand of c.f32 does "
+         "not; take nest"},
+        {F8("f22", "M, K", "N, K", "a @ b.T"), "c : gemm as simt", "is a sum of products of f8"},
         {whole, "c : gemm as wgmma  tile 128x128  warpgroups 2  stages 8", "fewer stages"},
         {whole, "c : gemm as wgmma  tile 128x128  warpgroups 2  stages 4  split 8", ""},
         {"problem p\ndim M = 64, N = 64, K = 256\nin a : bf16[M, K]\nin b : bf16[K, N]\n"
@@ -213,9 +253,9 @@ Test(gemm_wgmma, what_it_cannot_do_is_refused_with_the_nearest_choice) {
          "c : gemm as wgmma  split 8",
          "4 slices of 64 terms are too few for 8 blocks: the nearest "
          "is 4"},
-        {whole, "c : gemm as wgmma  tile 64x64  warpgroups 1  cluster 2",
-         "a part of 32 rows or columns of an operand for each of 2 blocks is no box: the nearest "
-         "is 1"},
+        {whole, "c : gemm as wgmma  tile 64x128  warpgroups 1  cluster 4",
+         "a part of 32 rows or columns for each of 4 blocks is no box of an operand that lies "
+         "across: the nearest is 2"},
         {whole, "c : gemm as wgmma  tile 64x128  warpgroups 1  split 2  cluster 2",
          "share no operand: the nearest is 1"},
         {whole, "c : gemm as wgmma  tile 64x128  warpgroups 1  cluster 2", ""},
@@ -237,8 +277,8 @@ static void begin(struct arena *a, const char *problem, struct kernel_stage *sta
     *stage = *k.stages[0];
 }
 
-// Where sums are put aside, 192 columns had 1.2 times the rate of 128 (f16 to f32 at 4096 x 4608 x
-// 4096, an H200), which is more than their last wave costs; where K is short, warpgroups with tiles
+// Where sums are put aside, 256 columns by halves had 1.02 times the speed of 192 (f16 to f32 at
+// 4096 cubed, an H200), whose last wave is thin; where K is short, warpgroups with tiles
 // of their own had 1.07 times the speed (bf16 8192 x 8192 x 512), and 0.97 where it is not.
 Test(gemm_wgmma, begins_with_what_was_fastest) {
     struct arena a = {0};
@@ -247,7 +287,7 @@ Test(gemm_wgmma, begins_with_what_was_fastest) {
           "problem p\ndim M = 4096\nin a : f16[M, M]\nin b : f16[M, M]\nout c : f32[M, M]\n"
           "c = a @ b.T\n",
           &s);
-    cr_expect_eq(stage_number(&s, "tile", 1), 192);
+    cr_expect_eq(stage_number(&s, "tile", 1), 256);
     begin(&a,
           "problem p\ndim M = 8192, K = 512\nin a : bf16[M, K]\nin b : bf16[M, K]\n"
           "out c : bf16[M, M]\nc = a @ b.T\n",
@@ -258,5 +298,51 @@ Test(gemm_wgmma, begins_with_what_was_fastest) {
           "c = a @ b.T\n",
           &s);
     cr_expect_eq(stage_number(&s, "apart", 0), 0);
+    begin(&a,
+          "problem p\nprecision f8e4m3 accumulate f22\ndim M = 4096\nin a : f8e4m3[M, M]\n"
+          "in b : f8e4m3[M, M]\nout c : bf16[M, M]\nc = a @ b.T\n",
+          &s);
+    cr_expect_str_eq(s.emitter, "wgmma");
+    cr_expect_eq(stage_number(&s, "tile", 1), 256);
     arena_reset(&a);
+}
+
+// sm_80 has no f8.
+Test(gemm_wgmma, f8_without_tensor_cores_for_it_is_a_nest) {
+    struct arena a = {0};
+    struct kernel k;
+    struct target t;
+    target_of_arch("sm_80", &t);
+    lower_default(&a, problem_from(&a, F8("f22", "M, K", "N, K", "a @ b.T")), &t, &k);
+    cr_expect_str_eq(k.stages[0]->family, "nest");
+    arena_reset(&a);
+}
+
+// Half of the instructions of erf, where results keep 16 bits.
+Test(gemm_wgmma, gelu_is_quick_where_results_keep_16_bits) {
+    static const struct {
+        const char *type, *function;
+        bool is_quick;
+    } cases[] = {{"bf16", "gelu(x @ w.T)", true},
+                 {"f32", "gelu(x @ w.T)", false},
+                 {"bf16", "gelu_tanh(x @ w.T)", false},
+                 {"bf16", "erf(x @ w.T) + 1", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct kernel k;
+        struct target t;
+        struct candidate c;
+        struct error err = {0};
+        target_of_arch("sm_90a", &t);
+        const char *text = arena_printf(&a,
+                                        "problem p\ndim M = 1024\nin x : bf16[M, M]\n"
+                                        "in w : bf16[M, M]\nout y : %s[M, M]\ny = %s\n",
+                                        cases[i].type, cases[i].function);
+        const struct problem *p = problem_from(&a, text);
+        lower_default(&a, p, &t, &k);
+        cr_assert(lower_kernel(&a, p, &t, &k, &c, &err), "%s", err.text);
+        cr_expect_eq(strstr(c.source, "hone_gelu_quick2(") != NULL, cases[i].is_quick, "case %zu",
+                     i);
+        arena_reset(&a);
+    }
 }

@@ -68,6 +68,31 @@ Test(interpret_typed, a_declared_precision_rounds_factors) {
     arena_reset(&a);
 }
 
+// Sums of 14 digits err by 2^10 times as much, and are exact as long as 14 digits hold them.
+Test(interpret_typed, sums_may_be_declared_shorter) {
+    struct arena a = {0};
+    unsigned char x[3] = {0x3c, 0x7e, 0x31}, z[3] = {0x38, 0x38, 0x38};  // 1.5, 448, 0.5625
+    double spread[2];
+    for (int i = 0; i < 2; i++) {
+        const char *text = arena_printf(&a,
+                                        "problem p\nprecision f8e4m3 accumulate %s\n"
+                                        "in x : f8e4m3[1, 3]\nin z : f8e4m3[3, 1]\n"
+                                        "out y : f32[1, 1]\ny = x @ z\n",
+                                        i ? "f22" : "f32");
+        for (x[2] = 0x31; x[2] >= 0x01; x[2] = x[2] == 0x31 ? 0x01 : 0) {
+            struct interpret_result r = run(&a, text, x, z);
+            if (x[2] == 0x31)
+                cr_assert_eq(r.spread[0][0], 0);  // 450.0625 has 13 digits
+            else
+                spread[i] = r.spread[0][0];  // with 2^-9 it has 19
+            interpret_reset(&r);
+        }
+    }
+    cr_assert_eq(spread[0], 0);
+    cr_assert(spread[1] > 1e-3 && spread[1] < 0.1, "%g", spread[1]);
+    arena_reset(&a);
+}
+
 Test(interpret_typed, integers_wrap_and_divide_like_python) {
     struct arena a = {0};
     int32_t x[4] = {2147483647, -7, 65536, 5}, z[4] = {1, 2, 65536, 0};

@@ -468,3 +468,84 @@ Test(intrinsics, parts_of_tf32_add_up_to_the_word) {
     }
     arena_reset(&a);
 }
+
+enum taking { TAKES, READS_WHAT_IS_TAKEN_FROM, WRITES_WHAT_IS_TAKEN_FROM, TAKES_FROM_NOTHING };
+
+// Two blocks of 32: each thread takes two numbers and writes its own there.
+static struct loop_program *build_taking(struct arena *a, enum taking how) {
+    struct loop_program *p = loop_program_new(a);
+    struct loop_size room = {128, NULL}, one = {1, NULL};
+    struct loop_builder b;
+    struct loop_buffer *out = loop_global_of(p, "out", LOOP_OUTPUT, DTYPE_F32, &room, 1);
+    struct loop_buffer *counter = loop_global_of(p, "n", LOOP_SCRATCH, DTYPE_I32, &one, 1);
+    struct loop_buffer *to = loop_register_of(p, "to", 1, 1, LOOP_I32);
+    struct loop_buffer *more = loop_register_of(p, "more", 1, 1, LOOP_I32);
+    struct loop_kernel *k = loop_kernel_new(p, "take", loop_int(a, 2), &b);
+    const struct loop_expr *zero = loop_int(a, 0), *thread = loop_kernel_threads(p, k, 32);
+    counter->is_zeroed = how != TAKES_FROM_NOTHING;
+    loop_store(&b, more, zero, loop_whole(a, LOOP_I32, 2), false);
+    loop_intrinsic(&b, INTRINSIC_TAKE,
+                   (struct loop_operand[]){{to, zero}, {counter, zero}, {more, zero}});
+    const struct loop_expr *had = loop_load(a, to, zero, 1, 1);
+    if (how == READS_WHAT_IS_TAKEN_FROM)
+        had = loop_load(a, counter, zero, 1, 1);
+    if (how == WRITES_WHAT_IS_TAKEN_FROM)
+        loop_store(&b, counter, zero, had, false);
+    const struct loop_expr *at = loop_let(&b, "at", loop_to_index(a, had, 0, 126));
+    const struct loop_expr *own = loop_binary(a, LOOP_MUL, loop_ref(a, k->block), loop_int(a, 32));
+    own = loop_cast(a, loop_binary(a, LOOP_ADD, own, thread), LOOP_F32);
+    for (int i = 0; i < 2; i++)
+        loop_store(&b, out, loop_binary(a, LOOP_ADD, at, loop_int(a, i)), own, false);
+    return p;
+}
+
+// Every thread has two neighbours of its own.
+static bool has_taken(const float *c) {
+    int seen[64] = {0};
+    for (int i = 0; i < 128; i += 2) {
+        if (c[i] != c[i + 1] || !(c[i] >= 0 && c[i] < 64))
+            return false;
+        seen[(int)c[i]]++;
+    }
+    for (int i = 0; i < 64; i++)
+        if (seen[i] != 1)
+            return false;
+    return true;
+}
+
+Test(intrinsics, numbers_are_taken_once) {
+    static const char *const want[] = {
+        [READS_WHAT_IS_TAKEN_FROM] = "n[0] is read while others take from it",
+        [WRITES_WHAT_IS_TAKEN_FROM] = "n[0] is written while others take from it",
+        [TAKES_FROM_NOTHING] = "n[0] is taken from, and was not written by an earlier launch",
+    };
+    for (int how = TAKES; how <= TAKES_FROM_NOTHING; how++) {
+        struct arena a = {0};
+        struct error err = {0};
+        float c[128];
+        void *data[8] = {c};
+        struct loop_program *p = build_taking(&a, (enum taking)how);
+        cr_assert(pass_verify(p, &err), "%s", err.text);
+        cr_assert_eq(execute(p, data, &err), how == TAKES, "%s", err.text);
+        cr_assert(how == TAKES ? has_taken(c) : strstr(err.text, want[how]) != NULL, "%s",
+                  err.text);
+        arena_reset(&a);
+    }
+}
+
+Test(intrinsics, fibres_take_numbers_in_any_order, .timeout = 60) {
+    struct arena a = {0};
+    struct fibre_program p = {0};
+    p.texts[p.n_texts++] = (struct fibre_text){.source = print_cuda(&a, build_taking(&a, TAKES)),
+                                               .buffers = {{"out", 128, NULL, DTYPE_F32}},
+                                               .n_buffers = 1};
+    fibre_build(&a, "cc", &p);
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        float *c;
+        const char *fault;
+        cr_assert(fibre_run(&a, &p, (struct fibre_run){0, seed, 0}, &c, &fault), "%s", fault);
+        cr_assert(has_taken(c));
+    }
+    fibre_remove(&p);
+    arena_reset(&a);
+}

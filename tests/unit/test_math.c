@@ -41,7 +41,13 @@ static const char source[] =
     "MEMORY(4) MEMORY(8) MEMORY(16)\n"
     "#define SPREAD(w) void spread_##w(const float *x, float *y) {\\\n"
     "    hone_store##w(y, hone_all##w(x[0])); }\n"
-    "SPREAD(4) SPREAD(8) SPREAD(16)\n";
+    "SPREAD(4) SPREAD(8) SPREAD(16)\n"
+    "#define ORDER(w) void order_##w(const float *x, float *y) {\\\n"
+    "    hone_store##w(y, hone_lanes_before_sum##w(hone_load##w(x)));\\\n"
+    "    hone_store##w(y + 16, hone_lanes_before_prod##w(hone_load##w(x)));\\\n"
+    "    hone_store##w(y + 32, hone_lanes_reversed##w(hone_load##w(x)));\\\n"
+    "    y[48] = hone_lane##w(hone_load##w(x), w - 2); }\n"
+    "ORDER(4) ORDER(8) ORDER(16)\n";
 
 static double inverse_root(double x) {
     return 1 / sqrt(x);
@@ -217,6 +223,24 @@ static void check_lanes(struct arena *a, void *handle, const char *where) {
         }
 }
 
+// By lane: sums and products of those before it, exact here, and the opposite order.
+static void check_order(struct arena *a, void *handle, const char *where) {
+    for (int w = 1; w < WIDTHS; w++) {
+        float x[16], y[49], sum = 0, product = 1;
+        for (int i = 0; i < 16; i++)
+            x[i] = i % 3 ? 2 : -0.5f;
+        ((across_fn)dlsym(handle, arena_printf(a, "order_%d", widths[w])))(x, y);
+        for (int i = 0; i < widths[w]; i++) {
+            cr_assert_eq(y[i], sum, "%s %d lanes: sum before %d", where, widths[w], i);
+            cr_assert_eq(y[16 + i], product, "%s %d lanes: product before %d", where, widths[w], i);
+            cr_assert_eq(y[32 + i], x[widths[w] - 1 - i], "%s reversed %d", where, widths[w]);
+            sum += x[i];
+            product *= x[i];
+        }
+        cr_assert_eq(y[48], x[widths[w] - 2], "%s lane %d", where, widths[w]);
+    }
+}
+
 // Machine 0 is this one; 1 and 2 are older ones of the same kind.
 static bool can_run(int machine) {
 #if defined(__x86_64__)
@@ -249,6 +273,7 @@ Test(math, keeps_its_bounds_at_every_width, .timeout = 900) {
             check_functions(&a, handle, &s, where);
             check_choice(&a, handle, where);
             check_lanes(&a, handle, where);
+            check_order(&a, handle, where);
             dlclose(handle);
         }
     scratch_remove(dir);

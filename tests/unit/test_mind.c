@@ -60,10 +60,10 @@ Test(mind, expert_follows_the_findings_in_their_order) {
     struct proposal p;
     find((struct action){.words = "nothing to turn"});
     find((struct action){.words = "no such knob", .knob = "nonesuch", .direction = 1});
-    find((struct action){.words = "other word", .knob = "store", .word = "stream"});
+    find((struct action){.words = "other word", .knob = "divide", .word = "reciprocal"});
     find((struct action){.words = "larger", .knob = "rows", .direction = 1});
     cr_assert(proposer_expert.propose(&a, &brief, &p, 1));
-    cr_assert_str_eq(knob_of(&p), "store");
+    cr_assert_str_eq(knob_of(&p), "divide");
     cr_assert(strstr(p.reason, "test: a cause; other word"), "%s", p.reason);
 
     const char *tried[] = {kernel_print(&a, p.kernel)};
@@ -82,7 +82,7 @@ Test(mind, expert_hears_what_the_run_says) {
         struct brief brief = sample_brief();
         struct proposal p;
         brief.feedback = cases[i].feedback;
-        find((struct action){.words = "other word", .knob = "store", .word = "stream"});
+        find((struct action){.words = "other word", .knob = "divide", .word = "reciprocal"});
         find((struct action){.words = "larger", .knob = "rows", .direction = 1});
         node.findings[1].tool = "reach";
         cr_assert(proposer_expert.propose(&a, &brief, &p, 1));
@@ -137,7 +137,7 @@ Test(mind, several_at_once_are_those_of_one_after_the_other) {
         struct rng first = rng;
         struct proposal many[ROOM], one;
         const char *tried[ROOM];
-        find((struct action){.words = "other word", .knob = "store", .word = "stream"});
+        find((struct action){.words = "other word", .knob = "divide", .word = "reciprocal"});
         cr_assert_eq(both[i]->propose(&a, &brief, many, ROOM), ROOM);
         rng = first;
         brief.tried = tried;
@@ -258,12 +258,12 @@ Test(mind, expert_prefers_what_was_learned_to_pay) {
 Test(mind, a_finding_that_was_learned_not_to_pay_comes_last) {
     struct brief brief = sample_brief();
     struct proposal p;
-    find((struct action){.words = "first", .knob = "store", .word = "stream"});
+    find((struct action){.words = "first", .knob = "divide", .word = "reciprocal"});
     find((struct action){.words = "second", .knob = "rows", .direction = -1});
-    struct learned l = {"store stream", 0.5};
+    struct learned l = {"divide reciprocal", 0.5};
     struct priors priors = {.expect = expect_learned, .ctx = &l};
     cr_assert(proposer_expert.propose(&a, &brief, &p, 1));
-    cr_assert_str_eq(knob_of(&p), "store");
+    cr_assert_str_eq(knob_of(&p), "divide");
     brief.priors = &priors;
     cr_assert(proposer_expert.propose(&a, &brief, &p, 1));
     cr_assert_str_eq(knob_of(&p), "rows");

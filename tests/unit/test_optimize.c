@@ -246,6 +246,18 @@ Test(optimize, what_a_race_had_no_time_for_is_proposed_again) {
     cr_expect_gt(n_again, 0);
 }
 
+// Where there was no time for any of them the first goes on all the same, by no speed-up.
+Test(optimize, a_race_without_time_says_so) {
+    struct setting s = usual;
+    struct table t = plain_table;
+    struct run run;
+    s.race = 6;
+    s.evals = 2;
+    t.untimed = 6;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    cr_expect_str_eq(t.raced, "no time to race 6 against 1.0, on to the judge: 1.1");
+}
+
 // What nobody verified is not a candidate for anything, however fast it looks.
 Test(optimize, a_plateau_counts_what_was_screened_for_less) {
     struct setting s = usual;

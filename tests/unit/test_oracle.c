@@ -167,17 +167,28 @@ Test(oracle, subnormal_results_may_be_flushed_but_not_wrong) {
 }
 
 Test(oracle, patched_data_differ_in_a_few_elements) {
-    struct fixture f, g;
+    struct fixture f, g, h;
     open_fixture(&f, gemm, SET_DECLARED);
     open_fixture(&g, gemm, SET_PATCHED);
+    open_fixture(&h, gemm, SET_PATCHED_AGAIN);
     for (int i = 0; i < 2; i++) {
-        int64_t count = i ? K * N : M * K, differing = 0;
-        for (int64_t k = 0; k < count; k++)
-            differing += f.inputs[i][k] != g.inputs[i][k];
+        int64_t count = i ? K * N : M * K, differing = 0, others = 0, both = 0;
+        for (int64_t k = 0; k < count; k++) {
+            bool is_patched = f.inputs[i][k] != g.inputs[i][k];
+            bool is_other = f.inputs[i][k] != h.inputs[i][k];
+            differing += is_patched;
+            others += is_other;
+            both += is_patched && is_other;
+        }
         cr_expect(differing >= 1 && differing <= PATCHES, "%lld", (long long)differing);
+        // Every row depends on an element of b.
+        cr_expect(i ? others == 0 : others >= 1 && others <= PATCHES, "%lld", (long long)others);
+        cr_expect(both < differing, "elsewhere: %lld of %lld", (long long)both,
+                  (long long)differing);
     }
     close_fixture(&f);
     close_fixture(&g);
+    close_fixture(&h);
 }
 
 Test(oracle, sees_problems_that_null_kernels_solve) {
@@ -471,7 +482,8 @@ Test(oracle, says_what_a_set_is) {
         const char *words;
     } rows[] = {
         {SET_DECLARED, "drawn as the problem declares"},
-        {SET_PATCHED, "the declared data with 8 elements of a, 8 elements of b changed"},
+        {SET_PATCHED, "the declared data with 4 elements of a, 4 elements of b changed"},
+        {SET_PATCHED_AGAIN, "the declared data with 4 elements of a changed"},
         {SET_TINY, "every draw divided by 2^20"},
         {SET_SCALED, "the declared data with a times 16, so the results must be c times 16"},
         {SET_PERMUTED, "the rows of a stand in another order than in the declared data, so those "

@@ -335,6 +335,22 @@ Test(tools, occupancy_names_what_is_in_the_way_and_the_move) {
     cr_assert_eq(examine_gpu(&tool_occupancy, gemm_block, &p, BOUND_MEMORY, &f), 0);
 }
 
+// Half the rows are half of a block's threads and shared memory: as many threads fit as before.
+Test(tools, occupancy_offers_no_other_portions_of_the_same) {
+    static const char rows_block[] =
+        "kernel for p on sm_90a\nstage y : rowwise  threads 32  rows 2 "
+        " vec 4  keep shared  divide exact  store cached\n";
+    struct profile p = profile_of((struct launch){9999, 64, 40, 32770, 6});
+    struct finding f;
+    cr_assert_eq(examine_gpu(&tool_occupancy, rows_block, &p, BOUND_MEMORY, &f), 1);
+    cr_assert(find_action(&f, "keep"));
+    cr_assert(!find_action(&f, "rows"), "%s", f.evidence);
+    // With so few blocks none loads while the others wait at a barrier.
+    p = profile_of((struct launch){9999, 128, 40, 65540, 3});
+    cr_assert_eq(examine_gpu(&tool_occupancy, rows_block, &p, BOUND_MEMORY, &f), 1);
+    cr_assert(find_action(&f, "rows"));
+}
+
 Test(tools, waves_counts_multiprocessors_without_work) {
     static const struct {
         double blocks, per_sm;

@@ -162,6 +162,11 @@ static const struct {
      "keeps a multiprocessor from holding more threads",
      {{METRIC_OCCUPANCY, 0.25}, {METRIC_BLOCKS_PER_SM, 2}, {METRIC_CODE_TENSOR, 0}},
      {{METRIC_OCCUPANCY, 0.25}, {METRIC_BLOCKS_PER_SM, 2}, {METRIC_CODE_TENSOR, 32}}},
+    // More warps only wait with the others where memory is busy.
+    {&tool_occupancy,
+     "keeps a multiprocessor from holding more threads",
+     {{METRIC_OCCUPANCY, 0.38}, {METRIC_BLOCKS_PER_SM, 3}, {METRIC_DRAM_BUSY, 0.6}},
+     {{METRIC_OCCUPANCY, 0.38}, {METRIC_BLOCKS_PER_SM, 3}, {METRIC_DRAM_BUSY, 0.93}}},
     {&tool_divergence,
      "go different ways",
      {{METRIC_THREADS_PER_INSTRUCTION, 12}},
@@ -403,6 +408,14 @@ Test(tools_gpu, ask_for_matrix_units_where_the_problem_needs_them) {
     cr_assert(tool_examine(&a, &tool_tensor, &in, &f));
     cr_expect(strstr(f.cause, "matrix units are not used"), "%s", f.cause);
     cr_expect_float_eq(f.expected_gain, 494.5 / 67 / 3, 0.01);
+    // A launch that prepares operands for one that uses them is no product itself.
+    struct metrics *product = &profile_add_launch(&a, &p, "product")->metrics;
+    *product = p.launches[0].metrics;
+    metrics_set(product, METRIC_CODE_TENSOR_GROUP, 32);
+    metrics_set(product, METRIC_TIME, 5e-3);
+    cr_expect(!tool_examine(&a, &tool_tensor, &in, &f), "%s", f.evidence);
+    metrics_set(product, METRIC_TIME, 1e-4);
+    cr_expect(tool_examine(&a, &tool_tensor, &in, &f), "the product itself is the other one");
 }
 
 Test(tools_gpu, reckon_occupancy_as_the_driver_does) {

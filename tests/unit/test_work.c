@@ -211,7 +211,7 @@ Test(realise, takes_the_fastest_pipe_that_the_precision_admits) {
         {"f32", "f32", "f32", {0}, PIPE_F16, 3},
         {"f32", "f32", "f32", {.is_exact = true}, PIPE_F32, 1},
         {"f32", "f32", "f32", {.operand = PRECISION_TF32}, PIPE_TF32, 1},
-        {"f32", "f32", "f32", {PRECISION_TYPE, DTYPE_F16, false}, PIPE_F16, 1},
+        {"f32", "f32", "f32", {PRECISION_TYPE, DTYPE_F16, false, false}, PIPE_F16, 1},
         {"f32", "f16", "f32", {0}, PIPE_F16, 2},
         {"f16", "f16", "f32", {0}, PIPE_F16, 1},
         {"bf16", "bf16", "f32", {0}, PIPE_F16, 1},

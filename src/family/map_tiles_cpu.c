@@ -1,0 +1,247 @@
+// map on a CPU where something is read across: neighbours of the result are not neighbours in
+// memory there (a transpose, channels moved last). A tile of it is copied into a local array, along
+// its own last axis, and used from there along the result's: every line of memory is read once and
+// whole, and rows whose distance is a power of two do not push each other out of the caches.
+#include "base/arena.h"
+#include "family/emitter.h"
+#include "family/map_form.h"
+#include "family/sweep.h"
+
+static const int vec_grid[] = {1, 4, 8, 16, -1};
+static const int along_grid[] = {16, 32, 64, 128, 256, -1};
+static const int across_grid[] = {16, 32, 64, 128, 256, -1};
+static const int ahead_grid[] = {0, 1, -1};
+static const char *const store_words[] = {"cached", "stream", NULL};
+
+static const struct knob knobs[] = {
+    {.name = "vec", .summary = "lanes of a vector", .n_parts = 1, .grid = {vec_grid}},
+    {.name = "tile",
+     .summary = "elements of a tile along the result's last axis, and along the operand's",
+     .n_parts = 2,
+     .grid = {along_grid, across_grid}},
+    {.name = "ahead",
+     .summary = "prefetch the next tile while this one is stored",
+     .n_parts = 1,
+     .grid = {ahead_grid}},
+    {.name = "store", .summary = "through the caches or past them", .words = store_words},
+    {0},
+};
+
+struct build {
+    struct lowering *l;
+    struct map_crossing c;
+    int vec, tile[2];
+    bool stream, ahead;
+    int across, last;  // groups
+    struct loop_buffer *local[MAP_CROSSED_MAX];
+    const struct loop_expr *first[2], *end[2];  // of the tile: along the result's axis, across
+    bool fills;                                 // the tile is being copied
+};
+
+static const struct loop_expr *number(const struct build *x, int64_t v) {
+    return loop_int(x->l->arena, v);
+}
+
+static const struct loop_expr *op2(const struct build *x, enum loop_op op,
+                                   const struct loop_expr *p, const struct loop_expr *q) {
+    return loop_binary(x->l->arena, op, p, q);
+}
+
+static int64_t tiles_of(int64_t count, int tile) {
+    return (count + tile - 1) / tile;
+}
+
+static int64_t blocks_of(const struct map_crossing *c, int along, int across) {
+    return c->n_outer * tiles_of(c->n_across, across) * tiles_of(c->n_last, along);
+}
+
+static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
+    (void)t;
+    struct map_crossing c;
+    return map_find_crossing(f->region, &c) ||
+           objection(why, NULL, "nothing is read across the last axis of %s",
+                     f->region->value_name[0]);
+}
+
+static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
+                     struct objection *why) {
+    struct map_crossing c;
+    map_find_crossing(f->region, &c);
+    if (!legal_vector(t, s, why) || !legal_lanes(s, c.has_lanes ? 0 : 1, why))
+        return false;
+    int64_t bytes = 4LL * c.n_reads * stage_number(s, "tile", 0) * stage_number(s, "tile", 1);
+    if (bytes > LOCAL_BYTES_MAX)
+        return objection(why, "tile", "tiles of %lld bytes, above %d: the nearest is tile 64x64",
+                         (long long)bytes, LOCAL_BYTES_MAX);
+    return stage_word_is(s, "store", "cached") || legal_stream(s, c.n_last, why);
+}
+
+static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    struct map_crossing c;
+    struct region_work w;
+    struct objection why;
+    map_find_crossing(f->region, &c);
+    region_count(f->region, &w);
+    stage_set(s, "vec", 0, default_vec(t, c.has_lanes ? 2 : 1));
+    for (int side = 0; side < 2; side++)
+        stage_set(s, "tile", side, (side ? c.n_across : c.n_last) > 32 ? 64 : 32);
+    stage_set(s, "ahead", 0, is_long_stream(t, w.bytes_written));
+    stage_set_word(s, "store", is_long_stream(t, w.bytes_written) ? "stream" : "cached");
+    if (!is_legal(f, t, s, &why))  // rows of results that do not begin at multiples of vectors
+        stage_set_word(s, "store", "cached");
+}
+
+// Elements between two neighbours along the result's axis in a local tile.
+static int64_t pitch_of(const struct build *x) {
+    return x->tile[1];
+}
+
+static const struct loop_expr *place(const struct build *x, const struct scope *s) {
+    const struct loop_expr *along = op2(x, LOOP_SUB, s->index[x->last], x->first[0]);
+    const struct loop_expr *across = op2(x, LOOP_SUB, s->index[x->across], x->first[1]);
+    return op2(x, LOOP_ADD, op2(x, LOOP_MUL, along, number(x, pitch_of(x))), across);
+}
+
+// Ask for a line of the tile that the next block reads: a vector of results has `lanes` rows of it,
+// and each result's row asks for another one of those.
+static void prefetch(const struct build *x, const struct scope *s) {
+    const struct region *r = x->l->region;
+    const struct loop_expr *lanes = number(x, s->lanes);
+    const struct loop_expr *row = op2(x, LOOP_SUB, s->index[x->across], x->first[1]);
+    const struct loop_expr *column = op2(x, LOOP_MUL, op2(x, LOOP_DIV, row, lanes), lanes);
+    struct scope next = *s;
+    next.lanes = 1;
+    next.lane_group = -1;
+    next.index[x->last] = op2(x, LOOP_ADD, s->index[x->last], op2(x, LOOP_MOD, row, lanes));
+    next.index[x->across] =
+        op2(x, LOOP_ADD, op2(x, LOOP_ADD, x->first[1], number(x, x->tile[1])), column);
+    for (int i = 0; i < x->c.n_reads; i++) {
+        node_id n = x->c.read[i].node;
+        loop_prefetch(s->builder, x->l->buffer[n],
+                      point_index(&next, &r->graph->nodes[n].shape, &x->c.read[i].map));
+    }
+}
+
+static void move_vector(void *ctx, struct scope *s, const struct loop_expr *copy) {
+    struct build *x = ctx;
+    const struct region *r = x->l->region;
+    struct arena *a = x->l->arena;
+    (void)copy;
+    if (x->ahead && !x->fills && s->lanes > 1)
+        prefetch(x, s);
+    for (int i = 0; i < x->c.n_reads; i++) {
+        node_id node = x->c.read[i].node;
+        if (x->fills) {
+            const struct loop_expr *e = point_value(s, node, &x->c.read[i].map);
+            loop_store(s->builder, x->local[i], place(x, s), loop_broadcast(a, e, s->lanes), false);
+            continue;
+        }
+        const struct loop_expr *e =
+            loop_load(a, x->local[i], place(x, s), s->lanes, s->lanes > 1 ? pitch_of(x) : 1);
+        point_define(s, node, &x->c.read[i].map,
+                     loop_let(s->builder, r->graph->nodes[node].name, e));
+    }
+    struct axis_map map = map_identity(r->graph->nodes[r->value[0]].shape.rank);
+    for (int i = 0; i < r->n_values && !x->fills; i++)
+        point_store(s, i, &map, x->stream);
+}
+
+// The tile row by row: of the operand while it is copied, then of the result.
+static void move_tile(struct build *x, struct scope *outer, bool fills) {
+    int rows = fills ? 0 : 1;  // which side is walked outside
+    struct loop_builder b;
+    struct loop_for f = {fills ? "l" : "a", x->first[rows], x->end[rows], 1, false};
+    const struct loop_expr *row = loop_open_for(outer->builder, &f, &b);
+    struct scope s = scope_inside(outer, &b);
+    s.index[fills ? x->last : x->across] = row;
+    struct sweep w = {.name = "j", .lanes = x->vec, .unroll = 1};
+    w.group = fills ? x->across : x->last;
+    w.begin = x->first[1 - rows];
+    w.end = x->end[1 - rows];
+    w.multiple = sweep_multiple(x->l->space.count[w.group], x->tile[1 - rows]);
+    x->fills = fills;
+    sweep_build(&s, &w, move_vector, x);
+    loop_close(outer->builder, &b);
+}
+
+// The block's tile, and all groups that it does not lie on. Blocks that follow each other read on
+// where the one before stopped.
+static void place_tile(struct build *x, struct scope *s, const struct loop_expr *block) {
+    const struct space *space = &x->l->space;
+    const struct loop_expr *rest = block;
+    for (int side = 1; side >= 0; side--) {
+        int g = side ? x->across : x->last;
+        const struct loop_expr *n = number(x, tiles_of(space->count[g], x->tile[side]));
+        const struct loop_expr *tile = number(x, x->tile[side]);
+        x->first[side] = loop_let(s->builder, side ? "across" : "along",
+                                  op2(x, LOOP_MUL, op2(x, LOOP_MOD, rest, n), tile));
+        x->end[side] = op2(x, LOOP_MIN, space->extent[g], op2(x, LOOP_ADD, x->first[side], tile));
+        rest = op2(x, LOOP_DIV, rest, n);
+    }
+    for (int g = space->n_groups - 1; g >= 0; g--) {
+        if (g == x->across || g == x->last)
+            continue;
+        s->index[g] = loop_let(s->builder, "i", op2(x, LOOP_MOD, rest, space->extent[g]));
+        rest = op2(x, LOOP_DIV, rest, space->extent[g]);
+    }
+}
+
+static enum dtype local_type(const struct node *n) {
+    switch (loop_arithmetic(n->dtype)) {
+    case LOOP_F32:
+        return DTYPE_F32;
+    default:
+        return n->dtype;
+    }
+}
+
+static void lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage) {
+    struct build x = {.l = l};
+    struct loop_builder b;
+    x.vec = stage_number(stage, "vec", 0);
+    x.tile[0] = stage_number(stage, "tile", 0);
+    x.tile[1] = stage_number(stage, "tile", 1);
+    x.stream = stage_word_is(stage, "store", "stream");
+    x.ahead = stage_number(stage, "ahead", 0) > 0;
+    map_find_crossing(f->region, &x.c);
+    map_build_space(l);
+    x.across = l->space.group[x.c.axis];
+    x.last = l->space.group[x.c.last_axis];
+    for (int i = 0; i < x.c.n_reads; i++) {
+        const struct node *n = &l->region->graph->nodes[x.c.read[i].node];
+        struct loop_size shape[] = {{x.tile[0], NULL}, {x.tile[1], NULL}};
+        x.local[i] = loop_local_of(l->program, arena_printf(l->arena, "%s_tile", n->name),
+                                   local_type(n), shape, 2);
+    }
+    struct loop_kernel *k =
+        loop_kernel_new(l->program, arena_printf(l->arena, "%s_map", stage->values[0]),
+                        number(&x, blocks_of(&x.c, x.tile[0], x.tile[1])), &b);
+    struct scope outer = {.lowering = l, .lane_group = -1, .lanes = 1, .builder = &b};
+    place_tile(&x, &outer, loop_ref(l->arena, k->block));
+    move_tile(&x, &outer, true);
+    move_tile(&x, &outer, false);
+}
+
+static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
+    struct map_crossing c;
+    map_find_crossing(f->region, &c);
+    int along = stage_number(s, "tile", 0), across = stage_number(s, "tile", 1);
+    double blocks = (double)blocks_of(&c, along, across);
+    // Short rows of tiles are fetched line by line; tiles beyond the first cache, twice.
+    double rows = 1 + 8.0 / along + 8.0 / across;
+    double spills = 4.0 * c.n_reads * along * across > (double)t->l1_bytes / 2 ? 1.3 : 1;
+    double serial = stage_number(s, "ahead", 0) ? 0.2 : 0.5;
+    return 1.2 * estimate_stream(f->region, t, s, 1, serial) * rows * spills + blocks * 100e-9;
+}
+
+const struct emitter map_tiles_cpu = {
+    .name = "tiles",
+    .summary = "elementwise values of something read across, through a local array",
+    .knobs = knobs,
+    .runs_on = emitter_runs_on_cpu,
+    .accepts = accepts,
+    .defaults = defaults,
+    .is_legal = is_legal,
+    .lower = lower,
+    .estimate = estimate,
+};

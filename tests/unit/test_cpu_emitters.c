@@ -1,0 +1,180 @@
+// Emitters for a CPU over many sizes, in the interpreter of loops. Scans: along and across, whole
+// lines and pieces of them, forward and backward, inclusive and not, sums and products, with
+// lengths around vectors and runs. Tiles: what is read across, with edges, in every type. Rows: of
+// several axes, in one stretch of memory and in many.
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "family/program.h"
+#include "loop/passes.h"
+#include "lowering.h"
+
+enum { TOLERANCE = 60 };
+
+static struct kernel *kernel_of(struct arena *a, const struct problem *p, const char *stage) {
+    struct error err = {0};
+    struct lang_file file;
+    const char *diagnostics = "";
+    const char *text = arena_printf(a, "%s\nkernel for p on cpu\nstage y : %s\n", p->text, stage);
+    struct lang_source source = {.file = "test", .text = text, .len = strlen(text)};
+    cr_assert(lang_parse(a, &source, &file, &diagnostics, &err), "%s", diagnostics);
+    return file.kernels[0];
+}
+
+static void check(const char *text, const char *stage) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct target t = test_target(64);
+    char message[1200] = "";
+    struct problem *p = problem_from(&a, text);
+    struct expectation e;
+    struct kernel *k = kernel_of(&a, p, stage);
+    cr_assert(lower_check(&a, p, &t, k, &err), "%s%s: %s", text, stage, err.text);
+    expect_open(&e, &a, p, 7);
+    struct loop_program *program = program_lower(&a, p, &t, k);
+    pass_prune(program);
+    pass_unroll(program);
+    double error = expect_execute(&e, &a, p, program, message, sizeof message);
+    cr_assert(error >= 0 && error < TOLERANCE, "%s%s: error %g %s", text, stage, error, message);
+    expect_close(&e);
+    arena_reset(&a);
+}
+
+static const char *const ways[] = {"", ", reverse=true", ", exclusive=true",
+                                   ", reverse=true, exclusive=true"};
+
+Test(scan_cpu, any_shape_axis_and_direction) {
+    static const struct {
+        const char *shape;
+        int axis;
+        const char *knobs;
+    } cases[] = {
+        {"3, 1", 1, "scan  vec 1  unroll 1  grain 1  split 1  store cached"},
+        {"3, 15", 1, "scan  vec 16  unroll 2  grain 2  split 1  store cached"},
+        {"2, 16", 1, "scan  vec 16  unroll 1  grain 1  split 1  store stream"},
+        {"5, 33", 1, "scan  vec 8  unroll 4  grain 4  split 1  store cached"},
+        {"2, 1024", 1, "scan  vec 16  unroll 1  grain 1  split 1  store stream"},
+        {"2, 1025", 1, "scan  vec 4  unroll 2  grain 2  split 1  store cached"},
+        {"2, 2101", 1, "scan  vec 16  unroll 2  grain 1  split 2  store cached"},
+        {"1, 4096", 1, "scan  vec 8  unroll 1  grain 1  split 4  store stream"},
+        {"7, 5", 0, "scan  vec 4  unroll 1  grain 4  split 1  store cached"},
+        {"9, 40", 0, "scan  vec 8  unroll 1  grain 16  split 1  store stream"},
+        {"3, 6, 21", 1, "scan  vec 4  unroll 2  grain 8  split 1  store cached"},
+        {"2, 1030, 5", 1, "scan  vec 4  unroll 1  grain 4  split 1  store cached"},
+        {"2100, 9", 0, "scan  vec 8  unroll 1  grain 8  split 2  store cached"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int way = 0; way < 4; way++) {
+            char text[400];
+            snprintf(text, sizeof text,
+                     "problem p\nin x : f32[%s]\nout y : f32[%s]\ny = cumsum(x, axis=%d%s)\n",
+                     cases[i].shape, cases[i].shape, cases[i].axis, ways[way]);
+            check(text, cases[i].knobs);
+        }
+}
+
+Test(scan_cpu, products_types_and_what_is_fused) {
+    static const char *const texts[][2] = {
+        {"problem p\nin x : f32[3, 70] ~ uniform(0.5, 1.5)\nout y : f32[3, 70]\n"
+         "y = cumprod(x)\n",
+         "scan  vec 8  unroll 1  grain 1  split 1  store cached"},
+        {"problem p\nin x : f32[70, 6] ~ uniform(0.5, 1.5)\nout y : f32[70, 6]\n"
+         "y = cumprod(x, axis=0, reverse=true)\n",
+         "scan  vec 4  unroll 1  grain 2  split 1  store cached"},
+        {"problem p\nin x : bf16[3, 1100]\nin c : bool[3, 1100]\nout y : bf16[3, 1100]\n"
+         "y = relu(cumsum(where(c, x, 0)) * 2)\n",
+         "scan  vec 16  unroll 1  grain 1  split 1  store cached"},
+        {"problem p\nin x : f64[3, 70]\nout y : f64[3, 70]\ny = cumsum(x)\n",
+         "scan  vec 1  unroll 1  grain 1  split 1  store cached"},
+        {"problem p\nin x : i64[3, 2070]\nout y : i64[3, 2070]\ny = cumsum(x)\n",
+         "scan  vec 1  unroll 2  grain 1  split 2  store cached"},
+        {"problem p\nin x : i32[70, 3]\nout y : i32[70, 3]\ny = cumsum(x, axis=0)\n",
+         "scan  vec 1  unroll 1  grain 1  split 1  store cached"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        check(texts[i][0], texts[i][1]);
+}
+
+Test(scan_cpu, rejects_what_it_cannot_do) {
+    static const char *const cases[][2] = {
+        {"scan  vec 8  split 8",
+         "a line of 1028 elements has no 8 pieces of 1024: the nearest is split 1"},
+        {"scan  vec 8  store stream", "store stream needs aligned rows"},
+    };
+    struct arena a = {0};
+    struct target t = test_target(64);
+    struct problem *p =
+        problem_from(&a, "problem p\nin x : f32[3, 1028]\nout y : f32[3, 1028]\ny = cumsum(x)\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error err = {0};
+        struct kernel *k = kernel_of(&a, p, cases[i][0]);
+        cr_assert(!lower_check(&a, p, &t, k, &err), "%s", cases[i][0]);
+        cr_assert(strstr(err.text, cases[i][1]), "%s", err.text);
+    }
+    arena_reset(&a);
+}
+
+Test(map_tiles_cpu, any_permutation_edge_and_type) {
+    static const char *const texts[][2] = {
+        {"problem p\nin x : f32[33, 50]\nout y : f32[50, 33]\ny = x.T\n",
+         "map as tiles  vec 16  tile 16x32  ahead 1  store cached"},
+        {"problem p\nin x : f32[48, 50]\nout y : f32[50, 48]\ny = exp(x.T) + 1\n",
+         "map as tiles  vec 8  tile 32x16  ahead 1  store stream"},
+        {"problem p\nin x : bf16[2, 19, 5, 7]\nout y : bf16[2, 5, 7, 19]\n"
+         "y = transpose(x, (0, 2, 3, 1))\n",
+         "map as tiles  vec 4  tile 16x16  ahead 0  store cached"},
+        {"problem p\nin x : f32[20, 17]\nin z : f16[17, 20]\nin w : f16[20, 17]\n"
+         "out y : f32[17, 20]\ny = x.T * z - w.T\n",
+         "map as tiles  vec 4  tile 16x16  ahead 1  store cached"},
+        {"problem p\nin x : i64[20, 17]\nout y : i64[17, 20]\ny = x.T + 1\n",
+         "map as tiles  vec 1  tile 16x16  ahead 0  store cached"},
+        {"problem p\nin x : bool[20, 17]\nin z : f32[17, 20]\nout y : f32[17, 20]\n"
+         "y = where(x.T, z, 0)\n",
+         "map as tiles  vec 1  tile 16x16  ahead 0  store cached"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        check(texts[i][0], texts[i][1]);
+}
+
+Test(map_tiles_cpu, is_chosen_for_large_transposes_alone) {
+    static const struct {
+        const char *text;
+        bool is_tiled;
+    } cases[] = {
+        {"problem p\nin x : f32[2048, 4096]\nout y : f32[4096, 2048]\ny = x.T\n", true},
+        {"problem p\nin x : f32[2048, 4096]\nout y : f32[2048, 4096]\ny = x * 2\n", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct target t = test_target(64);
+        struct kernel k;
+        lower_default(&a, problem_from(&a, cases[i].text), &t, &k);
+        cr_assert_eq(k.stages[0]->emitter && !strcmp(k.stages[0]->emitter, "tiles"),
+                     cases[i].is_tiled, "%s", cases[i].text);
+        arena_reset(&a);
+    }
+}
+
+Test(rowwise_cpu, rows_along_several_axes) {
+    static const char *const keeps[] = {"reread  ahead 0  overlap none",
+                                        "local  ahead 1  overlap rows",
+                                        "reread  ahead 1  overlap rows"};
+    static const char *const texts[] = {
+        "problem p\nin x : f32[3, 4, 5, 7]\nout y : f32[3, 4, 5, 7]\ny = instancenorm(x)\n",
+        "problem p\nin x : f32[3, 4, 5, 7]\nin w : f32[4]\nin b : f32[4]\n"
+        "out y : f32[3, 4, 5, 7]\ny = batchnorm(x, w, b)\n",
+        "problem p\nin x : f16[3, 4, 6]\nin w : f16[4, 6]\nin b : f16[4, 6]\n"
+        "out y : f16[3, 4, 6]\ny = layernorm(x, w, b, axis=(1, 2))\n",
+        "problem p\nin x : f32[5, 4, 33]\nout y : f32[5, 4, 33]\n"
+        "y = x / sqrt(sum(x * x, axis=(0, 2), keepdims=true))\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int k = 0; k < 3; k++) {
+            char stage[200];
+            snprintf(stage, sizeof stage,
+                     "rowwise  vec 4  rows 2  unroll 2  keep %s  divide exact  store cached",
+                     keeps[k]);
+            check(texts[i], stage);
+        }
+}
