@@ -9,7 +9,8 @@
 //                     "trials_s": [1, 5], "keeps_all": true; "reach_s" where it is known}
 //   <- hone.judged/1 {"verdict", "measurement", "profile", "compile_s", "verify_s", "timing_s",
 //                  "phases": {"open": 0.4, ...}}
-//   -> hone.race/1   {"candidates": [hone.candidate/1, ...], "baseline", "survivors": 2, "seconds": 5}
+//   -> hone.race/1   {"candidates": [hone.candidate/1, ...], "baseline", "survivors": 2, "seconds":
+//   5}
 //   <- hone.raced/1  {"screenings": [hone.screening/1, ...]}, as many
 //   -> hone.null/1   {}
 //   <- hone.nulled/1 {"null_kernel": null or what a kernel that computes nothing does to pass}
