@@ -626,6 +626,11 @@ Test(family, defaults_have_enough_under_way) {
                                   "y = sum(x, axis=1)\n",
                                   "sm_90a");
     cr_expect(strstr(even, "split 1"), "%s", even);
+    const char *loss = default_on(&a,
+                                  "problem p\nin x : f32[16384, 16384]\nout y : f32\n"
+                                  "y = mean(abs(x))\n",
+                                  "sm_90a");
+    cr_expect(strstr(loss, "split 8192"), "%s", loss);
     const char *gather = default_on(&a,
                                     "problem p\nin w : f32[1000, 1024]\nin i : i64[4096] ~ "
                                     "index(1000)\nout y : f32[4096, 1024]\ny = embedding(w, i)\n",
