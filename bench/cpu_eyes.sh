@@ -3,7 +3,8 @@
 # still about their twins? Judges the pairs of tests/cpu/pathologies as any candidate, after
 # calibrating; five to fifteen seconds each. What is in the code shows on a machine that does something
 # else as well; what threads do to one another, and gains, only on one that does not: these are left
-# out where the processors that it may use (taskset) are busy with something else.
+# out where the processors that it may use (taskset) are busy with something else. KEEP=DIR keeps what was
+# said of each as DIR/NN-T.json.
 set -u
 hone=$(realpath "$1")
 shift
@@ -49,6 +50,18 @@ is_quiet() {
 # As wide as this machine's vectors.
 lanes=8
 grep -q avx512f /proc/cpuinfo && lanes=16
+# widened FILE: the path of the candidate for vectors of this machine. Files are for 32 bytes, 8 lanes; a pair
+# that is about the width of vectors has the sick one at half of that.
+widened() {
+    case $1 in
+    *.hone) sed "s/vec 16/vec $lanes/" "$1" >"$work/candidate.hone" && echo "$work/candidate.hone" ;;
+    */06-*) echo "$1" ;; # its gathers are instructions for 8 lanes
+    *) if [ $lanes = 8 ]; then echo "$1"; else
+        sed 's/vector_size(32)/vector_size(64)/; s/LANES = 8/LANES = 16/; s,N / 64,N / 128,; s,N / 16,N / 32,; s/j += 8)/j += 16)/
+             s/vector_size(16)/vector_size(32)/; s/LANES = 4/LANES = 8/; s,N / 8),N / 16),' "$1" >"$work/candidate.c" && echo "$work/candidate.c"
+    fi ;;
+    esac
+}
 right=0 sick=0 still=0 healthy=0 half=0 gains=0
 printf '%-5s %-9s %-7s %-9s %-7s %8s %10s\n' pair expected result first severity gain 'time us'
 for number in "$@"; do
@@ -56,7 +69,7 @@ for number in "$@"; do
     for twin in 0 1; do
         problem=$(sed -n "s/^$number [^ ]* \([^ ]*\) \([^ ]*\)$/\\$((twin + 1))/p" "$here/expected.txt")
         candidate=$(echo "$here/$number-$twin".*)
-        case $candidate in *.hone) sed "s/vec 16/vec $lanes/" "$candidate" >"$work/block.hone" && candidate=$work/block.hone ;; esac
+        candidate=$(widened "$candidate")
         # What is in the code shows with one thread, whatever else the machine does meanwhile.
         case $expected in idle | sharing) threads=$(nproc) ;; *) threads=1 ;; esac
         case $expected in idle | sharing) is_quiet || {
@@ -67,6 +80,7 @@ for number in "$@"; do
             echo "$number-$twin: $(sed -n 's/.*"evidence": //p' "$work/json" | head -n 1) $(tail -n 1 "$work/err")"
             continue
         }
+        [ -z "${KEEP:-}" ] || cp "$work/json" "$KEEP/$number-$twin.json"
         tool=$(field tool) severity=$(field severity) gain=$(field expected_gain)
         if [ $twin = 0 ]; then
             sick=$((sick + 1)) result=wrong before=$(time_us) promised=$gain

@@ -20,9 +20,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 export XDG_CACHE_HOME="$work/cache" HONE_MEMORY_PATH=off HONE_TARGET=cpu
-first=
+first='' priority=''
 if chrt -r 1 true 2>/dev/null; then
-    first='chrt -r 1'
+    first='chrt -r 1' priority=', at a real-time priority'
 fi
 # The Python that has NumPy: the system's is asked first, since Debian's package belongs to it.
 python=/usr/bin/python3
@@ -78,7 +78,7 @@ ratios = called / stated[:, None]
 print("| %s | %.3g ms | %s |" % (name, np.median(stated) * 1e3, " | ".join(
     "%.3g ms, %.2fx (%.2f to %.2f)" % (np.median(c) * 1e3, np.median(r), r.min(), r.max()) for c, r in zip(called.T, ratios.T))))
 P
-echo "$(lscpu | sed -n 's/^Model name: *//p'), ${cores:+processors $cores, }load $(cut -d' ' -f1 /proc/loadavg), $rounds rounds${first:+, at a real-time priority}"
+echo "$(lscpu | sed -n 's/^Model name: *//p'), ${cores:+processors $cores, }load $(cut -d' ' -f1 /proc/loadavg), $rounds rounds$priority"
 echo
 echo "| problem | stated | aligned | as NumPy gives them | one element off |"
 echo "|---|---|---|---|---|"

@@ -10,6 +10,7 @@ and launched as its plan says, all of its kernels, from a graph; 4096 elements a
 batches alternate, ours, theirs, theirs, ours, and the medians are printed, a line for each case.
 """
 
+import concurrent.futures
 import ctypes
 import re
 import statistics
@@ -109,23 +110,28 @@ class Launch:
             check(cuda.cuFuncSetAttribute(self.function, DYNAMIC_SHARED, self.shared))
 
 
+def compile_text(hone, text):
+    """What hone emits for a problem, and what nvcc makes of it."""
+    with tempfile.TemporaryDirectory() as place:
+        with open(f"{place}/p.hone", "w", encoding="utf-8") as file:
+            file.write(text)
+        emit = [hone, "emit", f"{place}/p.hone", "--target", "sm_90a"]
+        source = subprocess.run(emit, check=True, stdout=subprocess.PIPE, text=True).stdout
+        with open(f"{place}/p.cu", "w", encoding="utf-8") as file:
+            file.write(source)
+        nvcc = ["nvcc", "-arch=sm_90a", "-I", "runtime", "-cubin", "-o", f"{place}/p.cubin"]
+        said = subprocess.run(nvcc + [f"{place}/p.cu"], check=True, capture_output=True, text=True)
+        if "wgmma" in said.stderr or "warpgroup" in said.stderr:
+            print(said.stderr, file=sys.stderr)
+        with open(f"{place}/p.cubin", "rb") as file:
+            return source, file.read()
+
+
 class Kernel:
     """The kernels of one emitted text, loaded, and their scratch memory."""
 
-    def __init__(self, hone, text, sizes):
-        with tempfile.TemporaryDirectory() as place:
-            with open(f"{place}/p.hone", "w", encoding="utf-8") as file:
-                file.write(text)
-            emit = [hone, "emit", f"{place}/p.hone", "--target", "sm_90a"]
-            source = subprocess.run(emit, check=True, capture_output=True, text=True).stdout
-            with open(f"{place}/p.cu", "w", encoding="utf-8") as file:
-                file.write(source)
-            nvcc = ["nvcc", "-arch=sm_90a", "-I", "runtime", "-cubin", "-o", f"{place}/p.cubin"]
-            said = subprocess.run(nvcc + [f"{place}/p.cu"], check=True, capture_output=True, text=True)
-            if "wgmma" in said.stderr or "warpgroup" in said.stderr:
-                print(said.stderr, file=sys.stderr)
-            with open(f"{place}/p.cubin", "rb") as file:
-                self.image = file.read()
+    def __init__(self, hone, text, sizes, compiled=None):
+        source, self.image = compiled or compile_text(hone, text)
         self.stage = re.search(r"// (stage .*)", source).group(1)
         names = sizes if isinstance(sizes, dict) else dict(zip("MNK", sizes))
         self.maps = re.findall(
@@ -234,11 +240,15 @@ def multiply(kind, left, right, one):
     return torch.matmul(left, right)
 
 
-def compare(hone, line):
+def read_case(line):
     kind, layout, *rest = line.split(None, 5)
     m, n, k = (int(v) for v in rest[:3])
-    knobs = rest[3] if len(rest) > 3 else ""
-    kernel = Kernel(hone, problem_text(kind, layout, m, n, k, knobs), (m, n, k))
+    return kind, layout, m, n, k, rest[3] if len(rest) > 3 else ""
+
+
+def compare(hone, line, compiled):
+    kind, layout, m, n, k, _ = read_case(line)
+    kernel = Kernel(hone, "", (m, n, k), compiled)
     stored, result = TYPES[kind]
     a = draw((m, k) if layout[0] == "n" else (k, m), stored)
     b = draw((k, n) if layout[1] == "n" else (n, k), stored)
@@ -276,9 +286,16 @@ def compare(hone, line):
 def main():
     torch.zeros(1, device="cuda")
     torch.manual_seed(1)
-    for line in sys.stdin:
-        if line.strip():
-            compare(sys.argv[1], line.strip())
+    lines = [line.strip() for line in sys.stdin if line.strip()]
+    # Compiled side by side, timed one after the other.
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        texts = [pool.submit(compile_text, sys.argv[1], problem_text(*read_case(line))) for line in lines]
+        concurrent.futures.wait(texts)
+    for line, text in zip(lines, texts):
+        if text.exception():
+            print(f"{line}: {text.exception()}", flush=True)
+        else:
+            compare(sys.argv[1], line, text.result())
 
 
 if __name__ == "__main__":

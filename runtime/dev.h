@@ -1121,6 +1121,24 @@ HONE_FN float hone_tanh1(float x) {
 HONE_FN float hone_erf1(float x) {
     return erff(x);
 }
+// x times the normal distribution, of which 2^p for one polynomial p is what is left beyond |x|:
+// half the instructions of erf, off by 4e-6 of the result, or by 1e-7 of x, at most.
+HONE_FN float hone_gelu_quick1(float x) {
+    float a = fminf(fabsf(x), 5.9f);
+    float p = -1.77349087e-06f * a + 6.05752073e-05f;
+    p = p * a - 0.000923934642f;
+    p = p * a + 0.00848727697f;
+    p = p * a - 0.0539278034f;
+    p = p * a - 0.458487696f;
+    p = p * a - 1.15124498f;
+    p = p * a - 0.99999554f;
+#ifdef __CUDACC__
+    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(p));
+#else
+    p = exp2f(p);
+#endif
+    return x * (0.5f + copysignf(0.5f - p, x));
+}
 HONE_FN float hone_select1(int mask, float a, float b) {
     return mask ? a : b;
 }
@@ -1139,6 +1157,7 @@ HONE_FN float hone_select1(int mask, float a, float b) {
 HONE_LANES_1(abs)
 HONE_LANES_1(exp)
 HONE_LANES_1(exp_quick)
+HONE_LANES_1(gelu_quick)
 HONE_LANES_1(erf_quick)
 HONE_LANES_1(log)
 HONE_LANES_1(sqrt)

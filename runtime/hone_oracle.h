@@ -55,6 +55,7 @@ struct oracle_reduce {
     int op, n_runs, run;            // blocks of a result, terms of each
     int is_mean;                    // work_is_mean() of ir/work.h
     int lack;                       // of oracle_join: digits that partial sums have less than f32
+    int runs_are_near;              // the next run lies nearer than the next result
     struct oracle_array from, out;  // out: of oracle_join alone
     struct oracle_axes kept, reduced;
     unsigned long long n, length;         // results; elements of each

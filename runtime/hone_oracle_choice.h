@@ -64,9 +64,8 @@ JUDGE_FN struct oracle_best oracle_best_run(const struct oracle_reduce *r, u64 b
 JUDGE_KERNEL oracle_best_runs(struct oracle_reduce r) {
     struct oracle_best *partials = (struct oracle_best *)r.partials;
     for (u64 i = first(); i < r.n * (u64)r.n_runs; i += stride()) {
-        u64 start = i / r.n * ORACLE_RUN, left = r.length - start;
-        partials[i] = oracle_best_run(&r, oracle_place(&r.kept, i % r.n), start,
-                                      left < ORACLE_RUN ? (int)left : ORACLE_RUN);
+        struct oracle_block b = oracle_block(&r, i);
+        partials[b.to] = oracle_best_run(&r, b.base, b.start, b.n);
     }
 }
 

@@ -148,13 +148,28 @@ JUDGE_FN struct oracle_partial oracle_run(const struct oracle_reduce *r, u64 bas
     return p;
 }
 
+// Block number i of all: of threads that are neighbours the blocks are, too. Rows of megabytes, one
+// for each thread, would be as many pages of memory.
+struct oracle_block {
+    u64 base;   // where the result's first element is
+    u64 start;  // number of the block's first term
+    u64 to;     // its place in `partials`
+    int n;
+};
+JUDGE_FN struct oracle_block oracle_block(const struct oracle_reduce *r, u64 i) {
+    u64 n_runs = (u64)r->n_runs, run = r->runs_are_near ? i % n_runs : i / r->n;
+    u64 result = r->runs_are_near ? i / n_runs : i % r->n, left = r->length - run * (u64)r->run;
+    struct oracle_block b = {oracle_place(&r->kept, result), run * (u64)r->run, run * r->n + result,
+                             left < (u64)r->run ? (int)left : r->run};
+    return b;
+}
+
 // Every block of every result.
 JUDGE_KERNEL oracle_runs(struct oracle_reduce r) {
     struct oracle_partial *partials = (struct oracle_partial *)r.partials;
     for (u64 i = first(); i < r.n * (u64)r.n_runs; i += stride()) {
-        u64 start = i / r.n * (u64)r.run, left = r.length - start;
-        partials[i] = oracle_run(&r, oracle_place(&r.kept, i % r.n), start,
-                                 left < (u64)r.run ? (int)left : r.run);
+        struct oracle_block b = oracle_block(&r, i);
+        partials[b.to] = oracle_run(&r, b.base, b.start, b.n);
     }
 }
 

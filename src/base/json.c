@@ -77,6 +77,10 @@ const char *json_read_string(struct json_reader *r, struct arena *a, const json_
     return arena_strdup(a, json_string_value(value));
 }
 
+const char *json_key(const json_t *object, const char *name, const char *former) {
+    return json_object_get(object, former) && !json_object_get(object, name) ? former : name;
+}
+
 const char *json_read_optional_string(struct json_reader *r, struct arena *a, const json_t *object,
                                       const char *key) {
     json_t *value = optional_field(r, object, key);

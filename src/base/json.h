@@ -37,6 +37,8 @@ const char *json_read_string(struct json_reader *r, struct arena *a, const json_
                              const char *key);
 const char *json_read_optional_string(struct json_reader *r, struct arena *a, const json_t *object,
                                       const char *key);  // NULL when absent or null
+// What a member is called, or in older documents was called.
+const char *json_key(const json_t *object, const char *name, const char *former);
 int64_t json_read_int(struct json_reader *r, const json_t *object, const char *key);
 double json_read_number(struct json_reader *r, const json_t *object, const char *key);
 // NAN when absent or null.

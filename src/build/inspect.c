@@ -64,24 +64,32 @@ static bool is_gather(const char *name) {
            starts_with(name, "vscatter") || starts_with(name, "vpscatter");
 }
 
-// Registers and memory among the operands; the last one is where the result goes.
-static void read_operands(const char *name, size_t len, struct instruction *out) {
-    const char *at = name + len, *end = at + strcspn(at, "\n#"), *last = NULL;
-    bool is_move = starts_with(name, "vmov") || starts_with(name, "mov");
+// Vector registers among the operands: the last one, where the result goes, plus one (0: there is
+// none), and as bits those before it.
+static uint8_t read_registers(const char *at, const char *end, uint64_t *before, uint8_t *bytes) {
+    uint8_t last = 0;
     for (; at < end; at++) {
         if (at[0] != '%' || at[2] != 'm' || at[3] != 'm')
             continue;
-        uint8_t bytes = at[1] == 'z' ? 64 : at[1] == 'y' ? 32 : at[1] == 'x' ? 16 : 0;
-        out->bytes = bytes > out->bytes ? bytes : out->bytes;
-        last = bytes ? at : last;
+        uint8_t width = at[1] == 'z' ? 64 : at[1] == 'y' ? 32 : at[1] == 'x' ? 16 : 0;
+        *bytes = width > *bytes ? width : *bytes;
+        *before |= last ? (uint64_t)1 << ((last - 1) & 63) : 0;
+        last = width ? (uint8_t)(strtol(at + 4, NULL, 10) + 1) : last;
     }
-    const char *stack = strstr(name, "(%rsp");
+    return last;
+}
+
+static void read_operands(const char *name, size_t len, struct instruction *out) {
+    const char *at = name + len, *end = at + strcspn(at, "\n#"), *stack = strstr(name, "(%rsp");
+    bool is_move = starts_with(name, "vmov") || starts_with(name, "mov");
+    uint64_t before = 0;
+    uint8_t into = read_registers(at, end, &before, &out->bytes);
+    bool goes_on = into && (before >> ((into - 1) & 63) & 1);
     out->is_stack = is_move && out->bytes && stack && stack < end;
     out->is_gather = is_gather(name);
-    uint8_t into = last ? (uint8_t)(strtol(last + 4, NULL, 10) + 1) : 0;
-    if (out->is_fused)
+    if (out->is_fused || (out->is_addition && goes_on))
         out->into = into;
-    else if (is_move || starts_with(name, "vbroadcast"))
+    else if (is_move || starts_with(name, "vbroadcast") || (out->is_vector && !goes_on))
         out->fresh = into;
 }
 
@@ -131,15 +139,16 @@ static int find_back(const struct listing *l, int from, uint64_t address) {
     return -1;
 }
 
-// Multiply-adds and arithmetic of the loops that have most of them.
+// Multiply-adds, or without any additions to a sum, and arithmetic of the loops that have most of
+// them.
 struct most {
-    double fused, arithmetic;
+    double fused, added, arithmetic;
 };
 
 static void add_loop(const struct listing *l, int begin, int end, struct inspection *out,
                      struct most *most) {
     bool is_used[64] = {0};
-    double fused = 0, sums = 0, arithmetic = 0;
+    double fused = 0, added = 0, sums[2] = {0}, arithmetic = 0;  // sums: by additions, fused
     // What is loaded in every turn is no sum that goes on from one to the next.
     for (int k = begin; k <= end; k++)
         if (l->items[k].fresh && l->items[k].fresh < 64)
@@ -154,16 +163,18 @@ static void add_loop(const struct listing *l, int begin, int end, struct inspect
         out->stack += i->is_stack;
         out->gathers += i->is_gather;
         fused += i->is_fused;
+        added += i->is_addition && i->into;
         arithmetic += i->is_scalar || i->is_vector;
         if (i->into && i->into < 64 && !is_used[i->into]) {
             is_used[i->into] = true;
-            sums++;
+            sums[i->is_fused]++;
         }
     }
     out->fused += fused;
-    if (fused > most->fused) {
+    if (fused > most->fused || (most->fused <= 0 && added > most->added)) {
         most->fused = fused;
-        out->sums = sums;
+        most->added = added;
+        out->sums = sums[fused > 0];
     }
     if (arithmetic > most->arithmetic) {
         most->arithmetic = arithmetic;
@@ -266,7 +277,7 @@ void inspect(struct arena *a, const char *object, struct profile *profile) {
     profile_set(profile, METRIC_HOT_GATHERS, i.gathers);
     if (i.vector > 0)
         profile_set(profile, METRIC_HOT_VECTOR_BYTES, i.vector_bytes / i.vector);
-    if (i.fused > 0)
+    if (i.sums > 0)
         profile_set(profile, METRIC_HOT_SUMS, i.sums);
     if (i.cycles > 0) {
         profile_set(profile, METRIC_HOT_CYCLES, i.cycles);

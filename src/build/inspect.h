@@ -15,7 +15,9 @@ struct inspection {
     double products, additions;
     double stack;    // vectors that are moved from or to the stack
     double gathers;  // and scatters
-    double sums;     // registers that the loop with most multiply-adds sums into
+    // Registers that the loop with most multiply-adds sums into; without any, that with most
+    // additions.
+    double sums;
     // By llvm-mca, of the loop with most arithmetic; 0: not known (mca.h).
     double cycles, unit_cycles;
     const char *loop;  // its text within what was given; NULL: there is none

@@ -273,6 +273,9 @@ const char *scan_cuda_source(struct arena *a, const char *source, bool *uses_too
                                 uses_toolkit};
     *uses_toolkit = false;
     const char *why = scan(a, &allowed, source);
+    // Its tables are passed over in a cubin.
+    if (!why && strstr(without_comments(a, source), "__cudart"))
+        why = "names that begin with __cudart belong to CUDA's mathematical library";
     return why || !*uses_toolkit ? why : check_namespaces(a, source);
 }
 

@@ -25,5 +25,6 @@ const char *scan_object(struct arena *a, const char *bytes, size_t len);
 
 // What a cubin may not have: variables in device memory that outlive a call (tables belong into
 // __constant__), calls of functions that are not in it (malloc, printf). NULL when it is fine. What
-// the headers of CUDA's toolkit leave there is passed over where it includes them.
+// the headers of CUDA's toolkit leave there is passed over where it includes them, and so are the
+// tables of sinf() and its like.
 const char *scan_cubin(struct arena *a, const char *bytes, size_t len, bool has_toolkit);

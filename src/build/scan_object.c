@@ -87,9 +87,27 @@ static bool is_toolkit_constant(const char *name, uint64_t size) {
     return false;
 }
 
-// The largest variable in a section, for the message; the toolkit's constants are passed over where
-// `has_toolkit`. *n_passed counts those.
-static const char *variable_in(const struct object *o, int section, bool has_toolkit,
+// Tables of CUDA's mathematical library, which the compiler puts into device memory with sinf(),
+// cosf(), tanf() and those of double: digits of 2 / pi for large arguments, and coefficients. A
+// source may not name them (scan.c).
+static bool is_math_table(const char *name, const Elf64_Sym *s) {
+    static const struct {
+        const char *name;
+        uint64_t bytes;
+    } tables[] = {
+        {"__cudart_i2opi_f", 24}, {"__cudart_i2opi_d", 144}, {"__cudart_sin_cos_coeffs", 128}};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        if (strcmp(name, tables[i].name) == 0)
+            return s->st_size == tables[i].bytes && ELF64_ST_BIND(s->st_info) == STB_LOCAL;
+    return false;
+}
+
+// Whose variables are passed over.
+enum passed { PASS_NONE, PASS_MATH, PASS_TOOLKIT };
+
+// The largest variable in a section, for the message; but what is passed over. *n_passed counts
+// those.
+static const char *variable_in(const struct object *o, int section, enum passed passed,
                                int *n_passed) {
     const char *name = "";
     uint64_t largest = 0;
@@ -108,7 +126,8 @@ static const char *variable_in(const struct object *o, int section, bool has_too
                 continue;
             const char *text =
                 table_text(o->bytes + texts->sh_offset, texts->sh_size, symbols[k].st_name);
-            if (has_toolkit && is_toolkit_constant(text, symbols[k].st_size)) {
+            if ((passed >= PASS_MATH && is_math_table(text, &symbols[k])) ||
+                (passed >= PASS_TOOLKIT && is_toolkit_constant(text, symbols[k].st_size))) {
                 ++*n_passed;
                 continue;
             }
@@ -128,7 +147,7 @@ static const char *check_sections(struct arena *a, const struct object *o) {
         if (!(s->sh_flags & SHF_WRITE) || s->sh_size == 0 || is_relocation_only(o, s))
             continue;
         int n_passed;
-        const char *variable = variable_in(o, i, false, &n_passed);
+        const char *variable = variable_in(o, i, PASS_NONE, &n_passed);
         return arena_printf(a,
                             "the variable%s%s%s outlives a call; use locals, const tables or "
                             "'#pragma hone scratch'",
@@ -252,7 +271,7 @@ static const char *check_device_memory(struct arena *a, const struct object *o, 
         if (s->sh_size == 0 || !starts_with(name, ".nv.global"))
             continue;
         int n_passed;
-        const char *variable = variable_in(o, i, has_toolkit, &n_passed);
+        const char *variable = variable_in(o, i, has_toolkit ? PASS_TOOLKIT : PASS_MATH, &n_passed);
         if (!*variable && n_passed > 0)
             continue;
         return arena_printf(a,

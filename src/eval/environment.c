@@ -84,6 +84,9 @@ void environment_describe(struct profile *p) {
     double khz = read_number("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq");
     if (isfinite(load))
         profile_set(p, METRIC_MACHINE_LOAD, load);
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (processors > 0)
+        profile_set(p, METRIC_PROCESSORS, (double)processors);
     if (isfinite(khz))
         profile_set(p, METRIC_CLOCK_MHZ, khz / 1000);
 }

@@ -45,7 +45,7 @@ json_t *worker_open_message(const struct problem *p, const struct judge_settings
 
 json_t *worker_job_message(const struct eval_job *job) {
     json_t *json = json_pack("{s:s, s:o, s:o, s:s, s:f, s:b}", "schema", "hone.job/1", "candidate",
-                             candidate_to_json(job->candidate), "rival",
+                             candidate_to_json(job->candidate), "baseline",
                              job->baseline ? candidate_to_json(job->baseline) : json_null(),
                              "depth", eval_depth_name(job->depth), "seconds", job->seconds,
                              "uses_all_time", (int)job->uses_all_time);
@@ -222,7 +222,7 @@ bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *jo
     check_seconds(&r, job->energy_s);
     job->keeps_all = json_is_true(json_object_get(message, "keeps_all"));
     read_trials(&r, json_object_get(message, "trials_s"), job);
-    json_t *other = json_object_get(message, "rival");
+    json_t *other = json_object_get(message, "baseline");
     bool has_baseline = other && !json_is_null(other);
     job->candidate = candidate;
     job->baseline = has_baseline ? baseline : NULL;

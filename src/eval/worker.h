@@ -3,13 +3,14 @@
 //   -> hone.open/1   {"problem": text, "dims": {"M": 64}, "threads", "cc", "machine", "cache",
 //                     "lease", "llc_bytes", "limit_s", "reach_s", "seed", "skip_scans", "gpu",
 //                     "ordinal"}
-//   -> hone.job/1    {"candidate": hone.candidate/1, "rival": the same or null,
+//   -> hone.job/1    {"candidate": hone.candidate/1, "baseline": the same or null,
 //                     "depth": "screen", "seconds": 0, "uses_all_time": false,
 //                     and where it is asked for "resolution": 0.01, "least_s": 5, "energy_s": 2,
 //                     "trials_s": [1, 5], "keeps_all": true; "reach_s" where it is known}
 //   <- hone.judged/1 {"verdict", "measurement", "profile", "compile_s", "verify_s", "timing_s",
 //                  "phases": {"open": 0.4, ...}}
-//   -> hone.race/1   {"candidates": [hone.candidate/1, ...], "rival", "survivors": 2, "seconds": 5}
+//   -> hone.race/1   {"candidates": [hone.candidate/1, ...], "baseline", "survivors": 2, "seconds":
+//   5}
 //   <- hone.raced/1  {"screenings": [hone.screening/1, ...]}, as many
 //   -> hone.null/1   {}
 //   <- hone.nulled/1 {"null_kernel": null or what a kernel that computes nothing does to pass}

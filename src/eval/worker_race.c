@@ -11,7 +11,7 @@ json_t *worker_race_message(const struct race_job *job) {
     for (int i = 0; i < job->n_candidates; i++)
         json_array_append_new(candidates, candidate_to_json(&job->candidates[i]));
     return json_pack("{s:s, s:o, s:o, s:i, s:f}", "schema", "hone.race/1", "candidates", candidates,
-                     "rival", candidate_to_json(job->incumbent), "survivors", job->n_survivors,
+                     "baseline", candidate_to_json(job->incumbent), "survivors", job->n_survivors,
                      "seconds", job->seconds);
 }
 
@@ -47,7 +47,7 @@ bool worker_read_race(struct arena *a, const json_t *message, struct race_job *j
     job->candidates = candidates;
     job->incumbent = &candidates[job->n_candidates];
     return ok &&
-           read_block(a, json_object_get(message, "rival"), &candidates[job->n_candidates], err);
+           read_block(a, json_object_get(message, "baseline"), &candidates[job->n_candidates], err);
 }
 
 json_t *worker_raced_message(const struct screening *screenings, int n) {

@@ -334,11 +334,11 @@ static double tile_seconds(const struct conv_wgmma_sizes *z, const struct target
 }
 
 // How much longer boxes of short rows take, by what was measured: rows of 16 bytes begin inside a
-// sector (54-cube in f32 2.8 ms, by mma 1.4), two parts of few channels are copied for little
-// (50-alexnet 1.9 ms, by mma 1.6).
+// sector (54-cube in f32 2.8 ms, by mma 1.4, in tf32 1.47 and 1.04), two parts of few channels are
+// copied for little (50-alexnet 1.9 ms, by mma 1.6).
 static double short_rows(const struct conv_form *f, const struct conv_wgmma_sizes *z) {
     if (z->overlaps && z->row * z->element_bytes < 32)
-        return 4;
+        return z->element_bytes == 4 ? 6 : 4;
     return z->parts > 1 && z->pack < f->n_axes ? 2.5 : 1;
 }
 

@@ -53,7 +53,8 @@ extern const struct emitter map_cpu, map_tiles_cpu, rowwise_cpu, reduce_cpu, gem
 extern const struct emitter map_simt, map_tiles, map_gathered, rowwise_simt, rowwise_blocks,
     rowwise_columns, reduce_simt, gemm_simt, gemm_dot, gemm_mma, gemm_wgmma, ragged_mma,
     ragged_wgmma, conv_mma, conv_wgmma, conv_direct, attention_mma, attention_wgmma, maxsim_mma,
-    qgemm_mma, scan_simt, scatter_simt, scatter_lists, pool_simt, nest_simt;
+    qgemm_mma, qgemm_stream, scan_simt, scatter_simt, scatter_lists, pool_simt, pool_vectors,
+    nest_simt;
 
 extern const struct emitter library_blas, library_cublaslt, library_cudnn;
 

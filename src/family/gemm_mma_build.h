@@ -52,6 +52,7 @@ struct mma_build {
     const struct loop_expr
         *first_k;                    // where K begins, and how many slices it has, if that is known
     const struct loop_expr *slices;  // only when it runs; NULL: 0, and as many as `z` says
+    const struct loop_expr *turn;    // the slice that the block begins with; NULL: the first
     struct scope *outer;             // batch fixed
     const struct loop_expr *thread, *lane;
     struct mma_tile lhs, rhs;

@@ -71,9 +71,11 @@ static void copy_item(const struct mma_build *x, const struct mma_tile *t, struc
         [4] = INTRINSIC_COPY4, [8] = INTRINSIC_COPY8, [16] = INTRINSIC_COPY16};
     const struct mma_side *s = t->s;
     int bytes = s->copy_elements * x->z.element_bytes;
-    struct mma_at at = {slice, s->along_k ? column : row,
+    // Around K, from the block's own slice on.
+    const struct loop_expr *from = x->turn ? rest(x, add(x, slice, x->turn), x->z.slices) : slice;
+    struct mma_at at = {from, s->along_k ? column : row,
                         add(x, t->first, s->along_k ? row : column)};
-    const struct loop_expr *k = add(x, times(x, slice, x->z.depth), at.inside);
+    const struct loop_expr *k = add(x, times(x, from, x->z.depth), at.inside);
     if (x->first_k)
         k = add(x, x->first_k, k);
     const struct loop_expr *slot = rest(x, slice, x->z.stages);
@@ -449,6 +451,9 @@ static void place_result(const struct mma_build *x, struct scope *s, const struc
     s->lanes = lanes;
 }
 
+// Fewer are read too quickly for it to matter.
+enum { TURN_SLICES = 32 };
+
 void mma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage,
                struct mma_sizes z) {
     static const struct mma_operands matrices = {source, find_term, place_result};
@@ -474,5 +479,9 @@ void mma_lower(struct lowering *l, const struct form *f, const struct kernel_sta
     struct scope batch = scope_inside(&top, &b);
     scope_split(&batch, loop_binary(x.a, LOOP_DIV, k.block, tiles), 0, g->group_m);
     x.outer = &batch;
-    mma_build_tile(&x, &b, &k, loop_binary(x.a, LOOP_MOD, k.block, tiles));
+    const struct loop_expr *tile = loop_binary(x.a, LOOP_MOD, k.block, tiles);
+    // All blocks read the same left operand: not all of them the same slice of it at a time.
+    if (z.m <= z.lhs.width && z.slices >= TURN_SLICES)
+        x.turn = loop_let(&b, "turn", rest(&x, tile, z.slices));
+    mma_build_tile(&x, &b, &k, tile);
 }

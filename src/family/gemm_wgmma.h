@@ -48,6 +48,8 @@ struct wgmma_sizes {
     struct wgmma_side lhs, rhs;
 };
 
+// Are all results of the region rounded to 16 bits or less?
+bool wgmma_is_narrow(const struct region *r);
 // Does the region's value pass shared memory on its way? How many elements of it a warp has there.
 bool wgmma_is_staged(const struct region *r, const struct gemm_form *g, int value);
 enum { WGMMA_STAGED = 16 * 64 };
@@ -64,8 +66,8 @@ int64_t wgmma_pairs(const struct wgmma_sizes *z);
 int64_t wgmma_sums(const struct wgmma_sizes *z);
 // Of all blocks, with those of a cluster that lie outside.
 int64_t wgmma_tiles(const struct wgmma_sizes *z);
-// The operand that blocks of a cluster share: the wider one. Rows or columns of results of a
-// cluster's tiles together.
+// The operand that blocks of a cluster share: the wider one, or the one that has a single tile.
+// Rows or columns of results of a cluster's tiles together.
 const struct wgmma_side *wgmma_shared(const struct wgmma_sizes *z);
 int64_t wgmma_reach(const struct wgmma_sizes *z, const struct wgmma_side *s);
 // Slices that a block has of a tile; the last of several may have fewer.

@@ -232,6 +232,14 @@ static void copy_side(const struct wgmma_build *x, struct loop_builder *b, struc
     }
 }
 
+// Where all blocks read the same operand, not all of them read the same slice of it at a time: each
+// goes around K from a slice of its own on. Of few slices it does not matter.
+static bool begins_apart(const struct wgmma_build *x) {
+    enum { FEW = 32 };
+    bool is_same = x->z.m <= x->z.lhs.width || x->z.n <= x->z.rhs.width;
+    return is_same && x->z.batch == 1 && !x->walk && x->z.split == 1 && x->z.slices >= FEW;
+}
+
 static void produce(struct wgmma_build *x, struct loop_builder *b) {
     struct loop_builder *by_tile, by_slice;
     struct wgmma_loops loops;
@@ -245,7 +253,10 @@ static void produce(struct wgmma_build *x, struct loop_builder *b) {
     const struct loop_expr *slice = loop_open_for(by_tile, &f, &by_slice);
     const struct loop_expr *count = loop_let(&by_slice, "count", add(x, x->count, slice));
     const struct loop_expr *slot = loop_let(&by_slice, "slot", slot_of(x, count));
-    const struct loop_expr *k = times(x, add(x, x->first_slice, slice), x->z.depth);
+    const struct loop_expr *at = add(x, x->first_slice, slice);
+    if (begins_apart(x))
+        at = rest(x, add(x, at, quotient(x, x->block, x->z.cluster)), x->z.slices);
+    const struct loop_expr *k = times(x, at, x->z.depth);
     if (x->first_k)
         k = add(x, x->first_k, k);
     // Before it was filled for the first time it is empty.
@@ -708,6 +719,7 @@ void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_s
     struct wgmma_build x = {.l = l, .a = l->arena, .form = f->gemm};
     gemm_build_space(l, x.form);
     x.z = wgmma_read_sizes(f, stage);
+    l->is_quick = wgmma_is_narrow(f->region);
     x.name = stage->values[0];
     x.more = l->sms < wgmma_tiles(&x.z) && x.z.split == 1;
     x.blocks = x.more ? l->sms / x.z.cluster * x.z.cluster : wgmma_tiles(&x.z);

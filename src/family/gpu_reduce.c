@@ -34,7 +34,7 @@ struct gpu_reduction gpu_reduction_of_product(const struct gemm_form *p) {
 
 // Of the second kernel of a split.
 enum { FINISH_ROWS = 4, FINISH_BLOCK = 128, FINISH_CHUNK = 16, FINISH_MANY = 1024 };
-enum { UNROLL = 8 };  // terms of a thread that are loaded together
+enum { SPLIT_MAX = 8192, UNROLL = 8 };  // terms of a thread that are loaded together
 
 // Terms of one block, a multiple of vec.
 static int64_t span_of(const struct gpu_reduction *f, const struct kernel_stage *s) {
@@ -96,7 +96,13 @@ static int split_for(const struct gpu_reduction *f, const struct target *t,
     // 81 to 90% on an H200, over axis 1 of 128 x 4096 x 4095.
     bool is_odd = f->across && vec == 1 && f->n_terms >= 128LL * threads;
     int64_t wanted = is_odd && blocks > t->sms ? 4 * blocks : 4 * t->sms;
-    while (split < 1024 && blocks * split < wanted && f->n_terms >= split * 16 * step)
+    while (split < SPLIT_MAX && blocks * split < wanted && f->n_terms >= split * 16 * step)
+        split *= 2;
+    // Along: short blocks, so that some begin while others end, and few wait for the last (on an
+    // H200 with 8192 blocks instead of 512: KL divergence of 16384 x 16384 95% of reach instead of
+    // 89%, hinge loss of 32768 x 32768 100% instead of 97%, Huber loss 101% instead of 92%).
+    while (!f->across && split < SPLIT_MAX && blocks * split < 96LL * t->sms &&
+           f->n_terms >= split * 32 * step)
         split *= 2;
     return split;
 }

@@ -245,6 +245,18 @@ static bool gpu_types(const struct form *f, enum dtype *in, enum dtype *out) {
            (is_half && (*out == *in || *out == DTYPE_F32));
 }
 
+// It multiplies f8e4m3 along K, and its sums are as short as tensor cores make them.
+static bool accepts_f8(const struct form *f, enum dtype out, struct objection *why) {
+    const int64_t *z = f->library->call.number;
+    bool along_k = z[GEMM_LHS + 1] == 1 && z[GEMM_RHS] == 1;
+    bool is_known = out == DTYPE_BF16 || out == DTYPE_F16 || out == DTYPE_F32;
+    if (along_k && is_known && f->region->problem->precision.short_sums)
+        return true;
+    return objection(why, NULL,
+                     "cuBLASLt multiplies f8e4m3 that lies side by side along K, to bf16, f16 or "
+                     "f32, under 'accumulate f22'");
+}
+
 static bool cublaslt_accepts(const struct form *f, const struct target *t, struct objection *why) {
     enum dtype in, out;
     (void)t;
@@ -253,6 +265,8 @@ static bool cublaslt_accepts(const struct form *f, const struct target *t, struc
     bool ok = gpu_types(f, &in, &out) || (in == DTYPE_F64 && out == DTYPE_F64) ||
               (in == DTYPE_I8 && out == DTYPE_I32);
     const int64_t *z = f->library->call.number;
+    if (in == DTYPE_F8E4M3)
+        return accepts_f8(f, out, why);
     for (int i = 0; i < 2; i++)
         if (z[GEMM_LHS + 3 * i] > 1 && z[GEMM_LHS + 3 * i + 1] > 1)
             return objection(why, NULL,
@@ -260,8 +274,8 @@ static bool cublaslt_accepts(const struct form *f, const struct target *t, struc
                              "side; materialise %s first",
                              f->region->graph->nodes[i ? f->library->rhs : f->library->lhs].name);
     return ok || refuse_types(f, "cuBLASLt",
-                              "f32, f64, f16, bf16 (to themselves or f32) and i8 to "
-                              "i32",
+                              "f32, f64, f16, bf16 (to themselves or f32), i8 to i32 and "
+                              "f8e4m3",
                               why);
 }
 

@@ -2,7 +2,7 @@
 // materialised values, with nothing around it but a change of type of the result.
 //
 // It becomes a call of our host (ir/library_call.h), no kernel. Only a block that names the family
-// gets it: a library is a rival and a baseline, so neither the default nor the search reaches for
+// gets it: a library is a peer and a baseline, so neither the default nor the search reaches for
 // one.
 #pragma once
 

@@ -3,6 +3,7 @@
 #include "family/point.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -442,6 +443,40 @@ static const struct loop_expr *inverse(struct scope *s, node_id n, const struct 
     return e;
 }
 
+// The argument of a node that multiplies it with (or adds to it) this constant; -1: another node.
+static node_id beside(const struct graph *g, node_id id, enum op op, double constant) {
+    const struct node *n = &g->nodes[id];
+    for (int i = 0; i < 2 && n->op == op; i++) {
+        node_id by = n->arg[1 - i];
+        while (g->nodes[by].op == OP_VIEW)
+            by = g->nodes[by].arg[0];
+        if (g->nodes[by].op == OP_CONST && fabs(g->nodes[by].value - constant) < 1e-7)
+            return n->arg[i];
+    }
+    return -1;
+}
+
+// What the node is gelu of, as composites.def spells it; -1: of nothing, or it must be exact.
+static node_id gelu_of(const struct lowering *l, const struct node *n) {
+    const struct graph *g = l->region->graph;
+    for (int i = 0; i < 2 && l->is_quick && n->op == OP_MUL; i++) {
+        node_id x = beside(g, n->arg[i], OP_MUL, 0.5);
+        node_id erf = beside(g, n->arg[1 - i], OP_ADD, 1);
+        if (x >= 0 && erf >= 0 && g->nodes[erf].op == OP_ERF &&
+            beside(g, g->nodes[erf].arg[0], OP_MUL, 0.70710678118654752) == x)
+            return x;
+    }
+    return -1;
+}
+
+// Where results are rounded to 16 bits, some functions need not be exact.
+static enum loop_op op_of(const struct lowering *l, const struct node *n, enum loop_dtype inside) {
+    enum loop_op op = loop_op_of[n->op];
+    if (inside == LOOP_F32 && l->is_quick && op == LOOP_EXP)
+        return LOOP_EXP_QUICK;
+    return inside == LOOP_F32 && l->is_quick_erf && op == LOOP_ERF ? LOOP_ERF_QUICK : op;
+}
+
 static const struct loop_expr *elementwise(struct scope *s, const struct node *n,
                                            const struct axis_map *map) {
     struct arena *a = s->lowering->arena;
@@ -454,6 +489,10 @@ static const struct loop_expr *elementwise(struct scope *s, const struct node *n
     }
     const struct loop_expr *arg[ARGS_MAX] = {NULL};
     enum loop_dtype inside = type_inside(s->lowering->region->graph, n);
+    node_id gelu = gelu_of(s->lowering, n);
+    if (gelu >= 0 && inside == LOOP_F32)
+        return loop_let(s->builder, n->name,
+                        loop_unary(a, LOOP_GELU_QUICK, as(a, point_value(s, gelu, map), inside)));
     for (int i = 0; i < n->n_args; i++) {
         arg[i] = point_value(s, n->arg[i], map);
         if (n->op != OP_CAST)
@@ -465,11 +504,7 @@ static const struct loop_expr *elementwise(struct scope *s, const struct node *n
                                                : loop_round_to(a, arg[0], n->dtype));
     if (expand_has(n->op))
         return loop_let(s->builder, n->name, expand_build(s->builder, n, arg));
-    enum loop_op op = loop_op_of[n->op];
-    if (op == LOOP_EXP && s->lowering->is_quick && inside == LOOP_F32)
-        op = LOOP_EXP_QUICK;
-    if (op == LOOP_ERF && s->lowering->is_quick_erf && inside == LOOP_F32)
-        op = LOOP_ERF_QUICK;
+    enum loop_op op = op_of(s->lowering, n, inside);
     const struct loop_expr *e = n->n_args == 1   ? loop_unary(a, op, arg[0])
                                 : n->n_args == 2 ? loop_binary(a, op, arg[0], arg[1])
                                                  : loop_ternary(a, op, arg[0], arg[1], arg[2]);

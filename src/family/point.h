@@ -31,7 +31,7 @@ struct lowering {
     const struct loop_expr *target_offset[STAGE_VALUES_MAX];
     int sms;            // multiprocessors of the target; 0: not a GPU
     bool reciprocal;    // divide by what an outer loop fixes through its reciprocal
-    bool is_quick;      // results are rounded to 16 bits: exp need not be exact to the last of f32
+    bool is_quick;      // results are rounded to 16 bits: exp, gelu need not be exact to the last
     bool is_quick_erf;  // nor erf
     // Called for a node that only its family can compute (a reduction, a product) and that was
     // not defined; its value at the scope's point. NULL: such nodes are always defined.

@@ -121,6 +121,8 @@ static bool find_operands(const struct region *r, struct qgemm_form *f) {
         !find_right(r, right, f))
         return false;
     f->of_w = at(r, f->w)->dtype;
+    if (f->scales >= 0)
+        f->scale_bytes = (int)dtype_size(at(r, f->scales)->dtype, 1);
     return at(r, f->w)->shape.size[0] == f->n && at(r, f->w)->shape.size[1] == f->k;
 }
 

@@ -12,6 +12,7 @@ struct qgemm_form {
     int64_t m, n, k;  // rows of x, all leading axes together
     int64_t group;    // columns of w that have one scale: K where a row has one
     enum dtype of_x, of_w;
+    int scale_bytes;  // of one; 0: there are none
 };
 
 bool qgemm_find(struct form *form, struct objection *why);

@@ -17,6 +17,7 @@ static const int columns_grid[] = {64, 128, 192, 256, -1};
 static const int warpgroups_grid[] = {1, 2, -1};
 static const int stages_grid[] = {2, 3, 4, 5, 6, 7, 8, -1};
 static const int group_grid[] = {1, 4, 8, 16, -1};
+static const int aside_grid[] = {0, 1, -1};
 
 static const struct knob knobs[] = {
     {.name = "tile",
@@ -32,6 +33,10 @@ static const struct knob knobs[] = {
      .summary = "rows of tiles that are walked together",
      .n_parts = 1,
      .grid = {group_grid}},
+    {.name = "aside",
+     .summary = "0: all rows of a group are one sum, as libraries have it",
+     .n_parts = 1,
+     .grid = {aside_grid}},
     {0},
 };
 
@@ -83,7 +88,7 @@ struct wgmma_sizes ragged_wgmma_sizes(const struct form *f, const struct kernel_
     const struct ragged_form *r = f->ragged;
     struct gemm_form g = ragged_as_gemm(f);
     struct wgmma_sizes z = {
-        .m = g.m, .n = g.n, .k = g.k, .batch = g.batch, .split = 1, .cluster = 1};
+        .m = g.m, .n = g.n, .k = g.k, .batch = g.batch, .split = 1, .cluster = 1, .boxes = 3};
     z.storage = node_of(f, r->x)->dtype;
     z.element_bytes = 2;
     z.depth = WGMMA_ROW_BYTES / z.element_bytes;
@@ -100,11 +105,15 @@ struct wgmma_sizes ragged_wgmma_sizes(const struct form *f, const struct kernel_
     z.rhs.width = stage_number(s, "tile", 1);
     z.own = z.lhs.width / z.consumers;
     bool by_boxes = wgmma_set_boxes(&z, f->region, &g);
+    if (!by_boxes)
+        z.boxes = 0;
     for (int i = 0; i < f->region->n_values && !by_boxes; i++)
         if (wgmma_is_staged(f->region, &g, i))
             z.staged_bytes = (int64_t)z.consumers * 4 * WGMMA_STAGED * 2;
     z.slices = (z.k + z.depth - 1) / z.depth;
-    wgmma_set_chunk(&z, f->region);
+    z.halves = 1;
+    if (stage_number(s, "aside", 0))
+        wgmma_set_chunk(&z, f->region);
     return z;
 }
 
@@ -180,6 +189,7 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
     const struct shape_row *best = &shapes[sizeof shapes / sizeof *shapes - 1];
     double least = INFINITY;
     stage_set(s, "group", 0, 8);
+    stage_set(s, "aside", 0, 1);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         double seconds = set_shape(f, t, s, &shapes[i]) ? estimate(f, t, s) : INFINITY;
         if (seconds < least) {

@@ -10,7 +10,7 @@
 
 // Numbers of the documented interface (cublasLt.h, cublas_api.h, library_types.h).
 enum { COMPUTE_32F = 68, COMPUTE_32F_FAST_TF32 = 77, COMPUTE_64F = 70, COMPUTE_32I = 72 };
-enum { R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, R_32I = 10, R_16BF = 14 };
+enum { R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, R_32I = 10, R_16BF = 14, R_8F_E4M3 = 28 };
 enum { DESC_TRANSA = 3, DESC_TRANSB = 4, LAYOUT_BATCH_COUNT = 5, LAYOUT_BATCH_OFFSET = 6 };
 enum { PREF_MAX_WORKSPACE_BYTES = 1 };
 enum { OP_N = 0, OP_T = 1 };
@@ -86,6 +86,8 @@ static int data_type(enum dtype t) {
         return R_16F;
     case DTYPE_BF16:
         return R_16BF;
+    case DTYPE_F8E4M3:
+        return R_8F_E4M3;
     case DTYPE_I8:
         return R_8I;
     case DTYPE_I32:

@@ -21,11 +21,20 @@ static double root_inverse(double x) {
     return 1 / sqrt(x);
 }
 
+static double gelu(double x) {
+    return 0.5 * x * (1 + erf(x * sqrt(0.5)));
+}
+
+static float gelu_single(float x) {
+    return (float)gelu((double)x);
+}
+
 #define FUNCTION(id, name) [LOOP_##id] = {name##f, name}
 static const struct function functions[LOOP_OP_COUNT] = {
     FUNCTION(ABS, fabs),
     FUNCTION(EXP, exp),
     [LOOP_EXP_QUICK] = {expf, exp},
+    [LOOP_GELU_QUICK] = {gelu_single, gelu},
     [LOOP_ERF_QUICK] = {erff, erf},
     FUNCTION(LOG, log),
     FUNCTION(SQRT, sqrt),

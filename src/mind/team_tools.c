@@ -131,12 +131,12 @@ static void history(const struct brief *b, const char *query, struct str *out) {
 }
 
 // Whom a call is for: how much it is told, and of what.
-struct asker {
+struct caller {
     const struct team_settings *settings;
     const struct brief *brief;
 };
 
-static void run(struct arena *a, const struct asker *who, const struct chat_call *c,
+static void run(struct arena *a, const struct caller *who, const struct chat_call *c,
                 const json_t *arguments, struct str *out) {
     const struct brief *b = who->brief;
     const char *text = json_string_value(json_object_get(arguments, "text"));
@@ -161,7 +161,7 @@ static void run(struct arena *a, const struct asker *who, const struct chat_call
 
 const char *tool_result(struct arena *a, const struct team_settings *s, const struct brief *b,
                         const struct chat_call *c) {
-    struct asker who = {s, b};
+    struct caller who = {s, b};
     struct str out = {.max = RESULT_MAX};
     const char *text = *c->arguments ? c->arguments : "{}";
     json_error_t where;

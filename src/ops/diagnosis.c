@@ -199,6 +199,30 @@ static void put_launch(struct arena *a, struct str *s, const struct diagnosed_ke
     str_puts(s, "\n");
 }
 
+// Where on the roofline: traffic against the peak of memory, arithmetic against that of its units,
+// and on which side of the ridge, where both peaks are reached together. A unit that is busy may do
+// something else than multiply-adds, so that its rate is an upper bound.
+static void put_roofline(struct arena *a, struct str *s, const struct target *t,
+                         const struct diagnosed_kernel *k) {
+    double time_s = launch_get(k->launch, METRIC_TIME), peak = t->peak_bytes_per_s;
+    double bytes_per_s = (launch_get(k->launch, METRIC_DRAM_READ_BYTES) +
+                          launch_get(k->launch, METRIC_DRAM_WRITE_BYTES)) /
+                         time_s;
+    double units = launch_get(k->launch, METRIC_PIPE_FMA_BUSY);
+    double matrix = launch_get(k->launch, METRIC_PIPE_TENSOR_BUSY);
+    if (!isfinite(bytes_per_s) || !isfinite(units) || !(peak > 0) || !(t->peak_per_s[PIPE_F32] > 0))
+        return;
+    bool is_matrix = matrix * t->peak_per_s[PIPE_F16] > units * t->peak_per_s[PIPE_F32];
+    double most = t->peak_per_s[is_matrix ? PIPE_F16 : PIPE_F32];
+    double rate = (is_matrix ? matrix : units) * most;
+    str_printf(s, "  roofline  memory %s/s of %s/s (%.0f%%), ", bound_quantity(a, bytes_per_s, "B"),
+               bound_quantity(a, peak, "B"), 100 * bytes_per_s / peak);
+    str_printf(s, "%s %s/s of %s/s (%.0f%%)", is_matrix ? "matrix units" : "f32 units",
+               bound_quantity(a, rate, "FLOP"), bound_quantity(a, most, "FLOP"), 100 * rate / most);
+    str_printf(s, ": %.2g FLOP a byte at most, the ridge is at %.2g\n", rate / bytes_per_s,
+               most / peak);
+}
+
 static void put_spots(struct str *s, const struct diagnosed_kernel *k) {
     for (int i = 0; i < k->n_spots && i < SPOTS_SHOWN; i++) {
         const struct diagnosed_spot *p = &k->spots[i];
@@ -226,6 +250,7 @@ void diagnosis_put(struct arena *a, struct str *s, const struct diagnosis *d) {
         put_launch(a, s, k);
         if (k->measured.kind != CLASS_UNKNOWN)
             str_printf(s, "  class     %s\n", class_text(a, &k->measured));
+        put_roofline(a, s, &d->target, k);
         put_spots(s, k);
         put_findings(a, s, k->findings, k->n_findings);
         if (k->n_findings == 0)

@@ -259,6 +259,8 @@ static bool do_reduce(struct computation *l, node_id id, struct error *err) {
     r.from = compute_array(l, base);
     r.kept = oracle_plan_axes(&s, strides, ~n->axes);
     r.reduced = oracle_plan_axes(&s, strides, n->axes);
+    r.runs_are_near =
+        r.kept.stride[r.kept.rank - 1] > (uint64_t)r.run * r.reduced.stride[r.reduced.rank - 1];
     int64_t total = (int64_t)r.n * r.n_runs;
     if (l->plan.closes[id]) {  // its part of the runs of all tiles
         r.first = (uint64_t)l->first * (r.length / (uint64_t)l->rows);

@@ -231,8 +231,9 @@ static void choose_stored(struct oracle_plan *plan) {
     }
     for (node_id id = p->graph.n_nodes - 1; id >= 0; id--) {
         const struct node *n = node_at(plan, id);
+        // An output that is reshaped: what it looks at must lie in one piece, as for its readers.
         for (int k = 0; plan->is_stored[id] && k < n->n_args; k++)
-            use(plan, n->arg[k], id);
+            use(plan, n->op == OP_RESHAPE ? id : n->arg[k], id);
     }
 }
 

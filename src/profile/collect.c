@@ -111,6 +111,7 @@ static void add_call(struct collecting *c) {
         return;
     profile_set(p, METRIC_SPAN, span_s);
     profile_set(p, METRIC_DEVICE_BUSY, d->busy_s / span_s);
+    profile_set(p, METRIC_LONGEST_GAP, d->longest_gap_s);
     profile_set(p, METRIC_LAUNCHES, (double)d->n_launches);
     profile_set(p, METRIC_COPY_SHARE, fmin(1, copied_s / span_s));
     profile_set(p, METRIC_COPY_BYTES, bytes);

@@ -364,12 +364,13 @@ void program_finish(struct arena *a, struct program_data *d) {
         return;
     qsort(d->intervals, (size_t)d->n_intervals, sizeof *d->intervals, compare_starts);
     d->first_s = d->last_s = d->intervals[0].start_s;
-    d->busy_s = 0;
+    d->busy_s = d->longest_gap_s = 0;
     for (int i = 0; i < d->n_intervals; i++) {
         double start_s = d->intervals[i].start_s, end_s = d->intervals[i].end_s;
         if (end_s <= d->last_s)
             continue;
         d->busy_s += end_s - fmax(start_s, d->last_s);
+        d->longest_gap_s = fmax(d->longest_gap_s, start_s - d->last_s);
         d->last_s = end_s;
     }
 }

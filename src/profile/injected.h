@@ -68,6 +68,7 @@ struct program_data {
     double n_left_out;  // launches and copies that were not recorded
     long n_launches;
     double first_s, last_s, busy_s;  // of kernels, on the device's clock
+    double longest_gap_s;            // between two of them
     struct program_interval *intervals;
     int n_intervals, interval_room;
     int n_processes;          // that used the driver

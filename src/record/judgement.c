@@ -17,7 +17,7 @@ json_t *judgement_to_json(const struct judgement *j) {
     bool has_verdict = !j->bound && !j->screening.present;
     json_t *json =
         json_pack("{s:s, s:i, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "schema",
-                  "hone.judgement/1", "number", j->number, "subject", j->subject, "rival",
+                  "hone.judgement/1", "number", j->number, "subject", j->subject, "baseline",
                   json_optional_text(j->baseline), "depth", j->depth, "verdict",
                   has_verdict ? verdict_to_json(&j->verdict) : json_null(), "measurement",
                   measurement_to_json(&j->measurement), "profile", profile_to_json(&j->profile),
@@ -40,7 +40,7 @@ bool judgement_from_json(struct arena *a, const json_t *json, struct judgement *
     *j = (struct judgement){
         .number = (int)json_read_int(&r, json, "number"),
         .subject = json_read_string(&r, a, json, "subject"),
-        .baseline = json_read_optional_string(&r, a, json, "rival"),
+        .baseline = json_read_optional_string(&r, a, json, json_key(json, "baseline", "rival")),
         .depth = json_read_string(&r, a, json, "depth"),
     };
     const json_t *bound = json_object_get(json, "bound");

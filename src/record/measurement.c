@@ -64,10 +64,10 @@ json_t *measurement_to_json(const struct measurement *m) {
         return json_null();
     json_t *json = json_pack(
         "{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:i, s:o, s:s}", "schema",
-        "hone.measurement/1", "rival", m->baseline ? m->baseline : "", "pairs", m->n_pairs,
-        "subject_s", samples_to_json(m->subject_s, m->n_pairs), "rival_s",
+        "hone.measurement/1", "baseline", m->baseline ? m->baseline : "", "pairs", m->n_pairs,
+        "subject_s", samples_to_json(m->subject_s, m->n_pairs), "baseline_s",
         samples_to_json(m->baseline_s, m->n_pairs), "median_s", json_optional_real(m->median_s),
-        "rival_median_s", json_optional_real(m->baseline_median_s), "speedup",
+        "baseline_median_s", json_optional_real(m->baseline_median_s), "speedup",
         json_optional_real(m->speedup), "speedup_low", json_optional_real(m->speedup_low),
         "speedup_high", json_optional_real(m->speedup_high), "confidence", m->confidence, "dropped",
         m->n_dropped, "clocks", json_optional_text(m->clocks), "method",
@@ -81,11 +81,11 @@ json_t *measurement_to_json(const struct measurement *m) {
     if (m->energy.present)
         json_object_set_new(json, "energy", energy_to_json(&m->energy));
     if (m->baseline_energy.present)
-        json_object_set_new(json, "rival_energy", energy_to_json(&m->baseline_energy));
+        json_object_set_new(json, "baseline_energy", energy_to_json(&m->baseline_energy));
     if (m->raw.marks)
         json_object_set_new(json, "raw",
                             json_pack("{s:s, s:o, s:o}", "marks", m->raw.marks, "subject_s",
-                                      samples_to_json(m->raw.subject_s, m->n_dropped), "rival_s",
+                                      samples_to_json(m->raw.subject_s, m->n_dropped), "baseline_s",
                                       samples_to_json(m->raw.baseline_s, m->n_dropped)));
     return json;
 }
@@ -148,7 +148,8 @@ static void raw_from_json(struct json_reader *r, struct arena *a, const json_t *
         return;
     m->raw.marks = json_read_string(r, a, raw, "marks");
     m->raw.subject_s = samples_from_json(r, a, raw, "subject_s", m->n_dropped);
-    m->raw.baseline_s = samples_from_json(r, a, raw, "rival_s", m->n_dropped);
+    m->raw.baseline_s =
+        samples_from_json(r, a, raw, json_key(raw, "baseline_s", "rival_s"), m->n_dropped);
     if (!r->failed)
         check_marks(r, m);
 }
@@ -176,12 +177,14 @@ bool measurement_from_json(struct arena *a, const json_t *json, struct measureme
     struct json_reader r = {.where = "measurement"};
     json_read_schema(&r, json, "hone.measurement/1");
     m->present = true;
-    m->baseline = json_read_string(&r, a, json, "rival");
+    m->baseline = json_read_string(&r, a, json, json_key(json, "baseline", "rival"));
     m->n_pairs = (int)json_read_int(&r, json, "pairs");
     m->subject_s = samples_from_json(&r, a, json, "subject_s", m->n_pairs);
-    m->baseline_s = samples_from_json(&r, a, json, "rival_s", m->n_pairs);
+    m->baseline_s =
+        samples_from_json(&r, a, json, json_key(json, "baseline_s", "rival_s"), m->n_pairs);
     m->median_s = json_read_optional_number(&r, json, "median_s");
-    m->baseline_median_s = json_read_optional_number(&r, json, "rival_median_s");
+    m->baseline_median_s =
+        json_read_optional_number(&r, json, json_key(json, "baseline_median_s", "rival_median_s"));
     m->speedup = json_read_optional_number(&r, json, "speedup");
     m->speedup_low = json_read_optional_number(&r, json, "speedup_low");
     m->speedup_high = json_read_optional_number(&r, json, "speedup_high");
@@ -193,6 +196,8 @@ bool measurement_from_json(struct arena *a, const json_t *json, struct measureme
     trials_from_json(&r, a, json, m);
     raw_from_json(&r, a, json, m);
     energy_from_json(&r, a, json_object_get(json, "energy"), &m->energy);
-    energy_from_json(&r, a, json_object_get(json, "rival_energy"), &m->baseline_energy);
+    energy_from_json(&r, a,
+                     json_object_get(json, json_key(json, "baseline_energy", "rival_energy")),
+                     &m->baseline_energy);
     return json_reader_done(&r, err);
 }

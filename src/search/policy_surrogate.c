@@ -307,7 +307,8 @@ static int far_of(const struct known *k) {
 static struct item *next_item(const struct search_context *c, struct pool *p) {
     struct item *best = NULL;
     take_best(p->elsewhere, p->n_elsewhere, &best);
-    if (best && policy_setting(c, DEFAULT) > 1)
+    // With memory the champions of siblings are judged at once, and its times say what is next.
+    if (best && policy_setting(c, DEFAULT) > 1 && !(c->advice && c->advice->n_starts > 0))
         return best;
     for (int i = 0; i < p->n_sources; i++) {
         struct known *k = &p->nodes[p->sources[i]];

@@ -50,6 +50,10 @@ double subject_fills(const struct tool_subject *s);
 // Is there no arithmetic in the machine code of this kernel? False also where nobody has read it.
 bool metrics_only_moves(const struct metrics *m);
 
+// Of the turns of a row's loop, those for elements that no vector takes, by the block's vectors; 0:
+// none, or there is no block. `row` and `lanes` are those of the stage with most of them.
+double subject_remainder(const struct tool_subject *s, int64_t *row, int *lanes);
+
 // A gain of waiting less: no more than the part of the memory side that is busiest leaves.
 double subject_rest(const struct tool_subject *s, double gain);
 

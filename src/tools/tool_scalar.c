@@ -7,6 +7,8 @@
 
 // A few scalar instructions (a loop's tail, an accumulator's end) are in every loop.
 static const double TOLERATED = 0.25, MOST = 0.75;
+// Of the turns of a row's loop: from here on the loop for what is left over is the hot one.
+static const double REMAINDER = 0.1;
 
 static const struct action actions[] = {
     TURN("vec", +1, "ask for vectors of more lanes"),
@@ -27,7 +29,10 @@ static struct action by_hand(struct arena *a, int lanes) {
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
     double scalar = subject_get(s, METRIC_HOT_SCALAR), vector = subject_get(s, METRIC_HOT_VECTOR);
     double share = scalar / (scalar + vector), lanes = s->target->vector_bytes / 4.0;
-    if (!isfinite(share) || share <= TOLERATED)
+    int64_t row = 0;
+    int vec = 0;
+    // A block whose vectors leave elements over has a loop for them; `tail` speaks of that.
+    if (!isfinite(share) || share <= TOLERATED || subject_remainder(s, &row, &vec) > REMAINDER)
         return false;
     f->severity = share > MOST ? SEVERITY_HIGH : SEVERITY_MEDIUM;
     f->cause = "innermost loops compute one element at a time";

@@ -45,8 +45,12 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
         return false;
     f->severity = sums <= ENOUGH / 4 ? SEVERITY_HIGH : SEVERITY_MEDIUM;
     f->cause = "too few sums are under way at once: each waits for the one before";
-    f->evidence = arena_printf(a, "%.0f multiply-adds into %.0f registers; %d keep the units busy",
-                               fused, sums, ENOUGH);
+    f->evidence =
+        fused > 0
+            ? arena_printf(a, "%.0f multiply-adds into %.0f registers; %d keep the units busy",
+                           fused, sums, ENOUGH)
+            : arena_printf(a, "additions into %.0f register%s; %d keep the units busy", sums,
+                           sums > 1 ? "s" : "", ENOUGH);
     f->expected_gain = ENOUGH / sums;
     tool_add_number(f, METRIC_HOT_SUMS, sums, ENOUGH);
     tool_add_number(f, METRIC_HOT_FUSED, fused, NAN);

@@ -27,10 +27,8 @@ static double share_of(int64_t row, int lanes) {
     return rest + whole > 0 ? rest / (rest + whole) : 0;
 }
 
-static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+double subject_remainder(const struct tool_subject *s, int64_t *row, int *lanes) {
     double most = 0;
-    int64_t row = 0;
-    int lanes = 0;
     for (int i = 0; s->kernel && s->in->problem && i < s->kernel->n_stages; i++) {
         const struct kernel_stage *stage = s->kernel->stages[i];
         struct kernel alone = {.stages = (struct kernel_stage **)&stage, .n_stages = 1};
@@ -39,9 +37,16 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
         if (vec < 2 || length < 1 || !(share_of(length, vec) > most))
             continue;
         most = share_of(length, vec);
-        row = length;
-        lanes = vec;
+        *row = length;
+        *lanes = vec;
     }
+    return most;
+}
+
+static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    int64_t row = 0;
+    int lanes = 0;
+    double most = subject_remainder(s, &row, &lanes);
     if (!(most > WORTH) || subject_is_near(s))
         return false;
     f->severity = most > BAD ? SEVERITY_HIGH : SEVERITY_MEDIUM;

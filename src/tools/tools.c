@@ -64,7 +64,11 @@ bool subject_is_full(const struct tool_subject *s) {
 bool subject_is_disturbed(const struct tool_subject *s) {
     static const double SHARED = 2;
     const struct metrics *call = &s->in->profile->call;
-    return metrics_get(call, METRIC_MACHINE_LOAD) > SHARED * metrics_get(call, METRIC_THREADS);
+    // As long as there are processors for all that runs nobody waits; fmax passes over one that
+    // is not known.
+    double bearable =
+        fmax(SHARED * metrics_get(call, METRIC_THREADS), metrics_get(call, METRIC_PROCESSORS));
+    return metrics_get(call, METRIC_MACHINE_LOAD) > bearable;
 }
 
 double subject_stalls(const struct tool_subject *s) {

@@ -11,7 +11,7 @@ opened() {
 }
 # job SOURCE DEPTH SECONDS
 job() {
-    printf '{"schema": "hone.job/1", "candidate": {"schema": "hone.candidate/1", "tier": "C", "label": "f", "hash": "", "source": "%s", "kernel": null}, "rival": null, "depth": "%s", "seconds": %s, "uses_all_time": false}\n' \
+    printf '{"schema": "hone.job/1", "candidate": {"schema": "hone.candidate/1", "tier": "C", "label": "f", "hash": "", "source": "%s", "kernel": null}, "baseline": null, "depth": "%s", "seconds": %s, "uses_all_time": false}\n' \
         "$1" "$2" "$3"
 }
 plain='problem p\ndim N = 64\nin x : f32[N] ~ normal\nout y : f32[N]\ny = x + 1\n'
@@ -52,7 +52,7 @@ got=$({
     echo '{"schema": "hone.job/1"}'
     echo '{"schema": 7}'
     echo '[]'
-    echo '{"schema": "hone.job/1", "candidate": 3, "rival": [], "depth": "rank", "seconds": 1, "trials_s": [-5]}'
+    echo '{"schema": "hone.job/1", "candidate": 3, "baseline": [], "depth": "rank", "seconds": 1, "trials_s": [-5]}'
     job "$good" verify 0
 } | talk) || fail "$got"
 [ "$(printf '%s\n' "$got" | grep -c '"schema":"hone.error/1"')" = 7 ] || fail "$got"

@@ -42,7 +42,7 @@ crash='__builtin_trap();'
 open='{"schema": "hone.open/1", "problem": "problem p\ndim N = 65536\nin x : f32[N] ~ normal\nout y : f32[N]\ny = x + 1\n", "dims": {}, "threads": 1, "cc": "cc", "machine": "native", "cache": "'$TMP'", "lease": "", "llc_bytes": 1048576, "limit_s": null, "reach_s": null, "seed": "0x1", "skip_scans": false, "gpu": false, "ordinal": 0}'
 got=$({
     printf '%s\n' "$open"
-    printf '{"schema": "hone.race/1", "candidates": [%s, %s, %s, %s, %s], "rival": %s, "survivors": 2, "seconds": 100}\n' \
+    printf '{"schema": "hone.race/1", "candidates": [%s, %s, %s, %s, %s], "baseline": %s, "survivors": 2, "seconds": 100}\n' \
         "$(block slow "$slow")" "$(block twin "$right")" "$(block broken 'return 1' )" "$(block wrong "$wrong")" \
         "$(block crash "$crash")" "$(block root "$right")"
 } | talk) || fail "$got"
@@ -55,7 +55,7 @@ printf '%s\n' "$got" | grep -q '"verdict"' && fail "a race has no verdict: $got"
 # Source that somebody wrote is not timed before it is verified.
 got=$({
     printf '%s\n' "$open"
-    printf '{"schema": "hone.race/1", "candidates": [%s], "rival": %s, "survivors": 1, "seconds": 100}\n' \
+    printf '{"schema": "hone.race/1", "candidates": [%s], "baseline": %s, "survivors": 1, "seconds": 100}\n' \
         "$(block somebody "$right" C null)" "$(block root "$right")"
 } | talk) || fail "$got"
 printf '%s\n' "$got" | grep -q "race: 'somebody' is no kernel block" || fail "$got"

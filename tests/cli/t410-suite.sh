@@ -32,6 +32,15 @@ expect_match 2 'memory /nowhere.db: no such file' "$HONE" suite s1.table --memor
 expect_match 0 'memory    1 run on siblings' "$HONE" optimize s1.hone --target table:s1.table --memory "$TMP/m.db" --store "$TMP/runs.db" \
     --evals 8 --until 1
 expect_match 0 'the same tree' env XDG_DATA_HOME="$TMP/none" "$HONE" replay --store "$TMP/runs.db"
+# Where a run begins with another block the default kernel is judged at once, unless memory has a champion.
+printf 'kernel for softmax on sm_90a\nstage y : rowwise threads 512 rows 2 vec 4 keep shared divide exact store cached\n' >"$TMP/other.hone"
+other() {
+    "$HONE" optimize s2.hone --target table:s2.table --start "$TMP/other.hone" --store "$TMP/runs.db" --evals 3 --until 1 "$@"
+}
+expect_match 0 '^ +[0-9]+\.1 .* the default kernel$' other
+cp "$TMP/before.db" "$TMP/m2.db"
+expect_match 0 '^ +[0-9]+\.1\* .* the champion of softmax M=2048' other --memory "$TMP/m2.db"
+printf '%s\n' "$got" | grep -q 'the default kernel$' && fail "not by the times that memory has: $got"
 # From other stages the default kernel is one step away, and not as many as there are merges.
 cat >"$TMP/split.hone" <<'END'
 kernel for layernorm on sm_90a

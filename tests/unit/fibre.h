@@ -10,7 +10,7 @@
 
 struct arena;
 
-enum { FIBRE_TEXTS_MAX = 32, FIBRE_BUFFERS_MAX = 48, FIBRE_MUTANTS_MAX = 128 };
+enum { FIBRE_TEXTS_MAX = 32, FIBRE_BUFFERS_MAX = 48, FIBRE_MUTANTS_MAX = 1024 };
 
 // A buffer that the plan's launches name; `data` NULL: an output.
 struct fibre_buffer {

@@ -240,3 +240,36 @@ Test(emitter, rows_in_lists_are_refused_with_the_nearest_choice) {
         arena_reset(&a);
     }
 }
+
+Test(emitter, pools_by_vectors_are_refused_with_the_nearest_choice) {
+    static const char *const cases[][3] = {
+        {"f32[2, 16, 64]", "threads 32  lines 1  items 2  columns 4", ""},
+        {"f32[2, 16, 64]", "threads 512  lines 4  items 1  columns 4", "the nearest is lines 2"},
+        {"f32[2, 16, 64]", "threads 32  lines 1  items 1  columns 2",
+         "do not begin at multiples of 4 elements: the nearest is more columns"},
+        {"f32[2, 16, 63]", "threads 32  lines 1  items 1  columns 4", "rows of 63, and 4 columns"},
+        {"f32[2, 16, 256]", "threads 32  lines 1  items 1  columns 4",
+         "have fewer than the 255 of a row: the nearest is more threads"},
+        {"i32[2, 16, 64]", "threads 32  lines 1  items 1  columns 4",
+         "vectors are for windows of two axes or more, over floats that are in memory"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct error err = {0};
+        struct target t = nth_target(1);
+        int width = i == 3 ? 62 : i == 4 ? 255 : 63;
+        const char *type = arena_printf(&a, "%.3s[2, 13, %d]", cases[i][0], width);
+        struct problem *p = problem_from(
+            &a, arena_printf(&a,
+                             "problem p\nin x : %s\nout y : %s\ny = max_pool2d(x, (4, 2), "
+                             "stride=1)\n",
+                             cases[i][0], type));
+        struct kernel *k = kernel_from(
+            &a, arena_printf(&a, "kernel for p on sm_80\nstage y : pool as vectors  %s\n",
+                             cases[i][1]));
+        bool ok = lower_check(&a, p, &t, k, &err);
+        cr_expect_eq(ok, !*cases[i][2], "%zu: %s", i, ok ? "accepted" : err.text);
+        cr_expect(ok || strstr(err.text, cases[i][2]), "%zu: %s", i, err.text);
+        arena_reset(&a);
+    }
+}

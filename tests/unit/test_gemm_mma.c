@@ -37,6 +37,10 @@ static const struct mutant_kernel kernels[] = {
     {"problem aside\ndim M = 16, N = 32, K = 640\nin a : bf16[M, K] ~ normal\n"
      "in b : bf16[N, K] ~ normal\nout c : f32[M, N]\nc = a @ b.T\n",
      "stage c : gemm as mma  tile 16x32x64  warps 1x2  stages 2  group 1\n"},
+    // Every block begins with another slice, of which the last is short.
+    {"problem around\ndim M = 13, N = 40, K = 1032\nin a : bf16[M, K] ~ normal\n"
+     "in b : bf16[N, K] ~ normal\nout c : bf16[M, N]\nc = a @ b.T\n",
+     "stage c : gemm as mma  tile 16x16x32  warps 1x1  stages 3  group 1\n"},
     // tf32 of f32 operands.
     {"problem tf\nprecision tf32\ndim M = 16, N = 32, K = 40\nin a : f32[M, K] ~ normal\n"
      "in b : f32[N, K] ~ normal\nout c : f32[M, N]\nc = a @ b.T\n",
@@ -77,6 +81,8 @@ static const struct mutant_same same[] = {
     // Finite sums: what is computed again term by term is the same.
     {"parts", "if (spoiled < 1) {", 0},
     {"parts", "if (0 < spoiled) {", 0},
+    // Beyond the last slice the first ones come again, to slots that nobody reads.
+    {"around", "if (slice + 2 < 33) {", 0},
 };
 
 Test(gemm_mma, fails_without_any_one_barrier_wait_or_guard, .timeout = 600) {

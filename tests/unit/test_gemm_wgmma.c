@@ -67,6 +67,11 @@ static const struct mutant_kernel kernels[] = {
      "in b : bf16[N, K] ~ normal\nout c : bf16[M, N]\nc = a @ b.T\n",
      "stage c : gemm as wgmma  tile 64x128  warpgroups 2  stages 3  group 1  split 1  apart 1  "
      "cluster 2\n"},
+    // One row of tiles: every block begins with another slice, of which the last is short.
+    {"problem around\ndim M = 40, N = 136, K = 2056\nin a : bf16[M, K] ~ normal\n"
+     "in b : bf16[N, K] ~ normal\nout c : bf16[M, N]\nc = a @ b.T\n",
+     "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 1  split 1  apart 0  "
+     "cluster 1\n"},
     // Whole numbers, 128 deep a slice; pairs of sums with scales.
     {"problem whole\ndim M = 72, N = 80, K = 272\nin a : i8[M, K] ~ integers(-128, 127)\n"
      "in b : i8[N, K] ~ integers(-128, 127)\nout c : i32[M, N]\nc = a @ b.T\n",
@@ -106,6 +111,8 @@ static const struct mutant_same same[] = {{"nn", "if (thread < 128) {", 0},
                                           {"turns_aside", "if (thread < 128) {", 0},
                                           {"turns_aside", "if (row < M) {", 0},
                                           {"turns_aside", "if (column < N) {", 0},
+                                          {"around", "if (row < M) {", 0},
+                                          {"around", "if (column < N) {", 0},
                                           {"pairs", "if (row < M) {", 0},
                                           {"pairs_across", "if (thread < 128) {", 0},
                                           {"pairs_across", "if (row < M) {", 0},
@@ -246,9 +253,9 @@ Test(gemm_wgmma, what_it_cannot_do_is_refused_with_the_nearest_choice) {
          "c : gemm as wgmma  split 8",
          "4 slices of 64 terms are too few for 8 blocks: the nearest "
          "is 4"},
-        {whole, "c : gemm as wgmma  tile 64x64  warpgroups 1  cluster 2",
-         "a part of 32 rows or columns of an operand for each of 2 blocks is no box: the nearest "
-         "is 1"},
+        {whole, "c : gemm as wgmma  tile 64x128  warpgroups 1  cluster 4",
+         "a part of 32 rows or columns for each of 4 blocks is no box of an operand that lies "
+         "across: the nearest is 2"},
         {whole, "c : gemm as wgmma  tile 64x128  warpgroups 1  split 2  cluster 2",
          "share no operand: the nearest is 1"},
         {whole, "c : gemm as wgmma  tile 64x128  warpgroups 1  cluster 2", ""},
@@ -309,4 +316,33 @@ Test(gemm_wgmma, f8_without_tensor_cores_for_it_is_a_nest) {
     lower_default(&a, problem_from(&a, F8("f22", "M, K", "N, K", "a @ b.T")), &t, &k);
     cr_expect_str_eq(k.stages[0]->family, "nest");
     arena_reset(&a);
+}
+
+// Half of the instructions of erf, where results keep 16 bits.
+Test(gemm_wgmma, gelu_is_quick_where_results_keep_16_bits) {
+    static const struct {
+        const char *type, *function;
+        bool is_quick;
+    } cases[] = {{"bf16", "gelu(x @ w.T)", true},
+                 {"f32", "gelu(x @ w.T)", false},
+                 {"bf16", "gelu_tanh(x @ w.T)", false},
+                 {"bf16", "erf(x @ w.T) + 1", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct kernel k;
+        struct target t;
+        struct candidate c;
+        struct error err = {0};
+        target_of_arch("sm_90a", &t);
+        const char *text = arena_printf(&a,
+                                        "problem p\ndim M = 1024\nin x : bf16[M, M]\n"
+                                        "in w : bf16[M, M]\nout y : %s[M, M]\ny = %s\n",
+                                        cases[i].type, cases[i].function);
+        const struct problem *p = problem_from(&a, text);
+        lower_default(&a, p, &t, &k);
+        cr_assert(lower_kernel(&a, p, &t, &k, &c, &err), "%s", err.text);
+        cr_expect_eq(strstr(c.source, "hone_gelu_quick2(") != NULL, cases[i].is_quick, "case %zu",
+                     i);
+        arena_reset(&a);
+    }
 }

@@ -236,6 +236,9 @@ Test(scan, refuses_what_cuda_may_not_include) {
         cr_expect(toolkit, "%s", ours[i]);
     }
     cr_expect(scan_cuda_source(&a, "#if __has_include(<x>)\n#endif\n", &toolkit));
+    const char *math =
+        scan_cuda_source(&a, "static __device__ unsigned __cudart_i2opi_f[6];", &toolkit);
+    cr_expect(math && strstr(math, "__cudart"), "%s", math ? math : "fine");
     static const char with[] = "#include <cuda/barrier>\n";
     cr_expect(!scan_cuda_source(
         &a, arena_printf(&a, "%susing namespace cuda;\nnamespace own {}\n", with), &toolkit));
@@ -283,6 +286,17 @@ Test(scan, finds_state_in_cubins) {
          NULL, false},
         {"__device__ float kept; extern \"C\" __global__ void f(float *x) { *x = kept++; }",
          "'kept' in device memory", false},
+        // Tables of the mathematical library, alone and next to a variable; and one that only bears
+        // such a name.
+        {"extern \"C\" __global__ void f(float *x, double *y) { *x = sinf(*x); *y = tan(*y) + "
+         "cos(*y); }",
+         NULL, false},
+        {"__device__ float kept; extern \"C\" __global__ void f(float *x) { *x = sinf(*x) + "
+         "kept++; }",
+         "'kept' in device memory", false},
+        {"__device__ int __cudart_i2opi_f[7]; extern \"C\" __global__ void f(int *x) { *x = "
+         "__cudart_i2opi_f[*x]++; }",
+         "'__cudart_i2opi_f' in device memory", false},
         {"__device__ float kept = 3; extern \"C\" __global__ void f(float *x) { *x = kept++; }",
          "'kept' in device memory", false},
         {"extern \"C\" __global__ void f(float **x) { *x = (float *)malloc(8); }", "'malloc'",

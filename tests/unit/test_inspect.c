@@ -89,6 +89,19 @@ Test(inspect, does_not_take_what_is_loaded_for_a_sum) {
     cr_expect_eq(i.sums, 1);
 }
 
+// Compilers that keep away from chains of multiply-adds: an addition that goes on from turn to turn
+// is a sum, one into the product of this turn is none.
+Test(inspect, counts_sums_by_additions_where_nothing_is_fused) {
+    struct inspection i;
+    inspect_text("    10:\tvmulps (%rax),%zmm1,%zmm2\n    16:\tvaddps %zmm2,%zmm0,%zmm0\n"
+                 "    1c:\tvmulps %zmm1,%zmm3,%zmm4\n    22:\tvaddps %zmm4,%zmm5,%zmm4\n"
+                 "    28:\tvmovups %zmm4,(%rdx)\n    2e:\tjne    10 <x>\n",
+                 &i);
+    cr_expect_eq(i.fused, 0);
+    cr_expect(i.products == 2 && i.additions == 2);
+    cr_expect_eq(i.sums, 1);
+}
+
 // ---- llvm-mca
 
 Test(inspect, asks_llvm_mca_about_the_hot_loop) {

@@ -111,6 +111,9 @@ Test(library, takes_types_and_precision_from_the_problem) {
         {HEAD "in x : f16[M, K]\nin w : f16[N, K]\nin b : f16[N]\nout y : f16[M, N]\n"
               "y = x @ w.T + b\n",
          "args(x, w, t_1, library_work)"},
+        {HEAD "precision f8e4m3 accumulate f22\nin x : f8e4m3[M, K]\nin w : f8e4m3[N, K]\n"
+              "out y : bf16[M, N]\ny = x @ w.T\n",
+         "call gemm math(f32)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct arena a = {0};

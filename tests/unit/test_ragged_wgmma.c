@@ -28,7 +28,17 @@ static const struct mutant_kernel kernels[] = {
      "out y : f32[E, K, N]\no = p // 150 * 150\ny = ragged_outer(x, g, o) + d\n",
      "stage o : map\n"
      "stage y : ragged as wgmma  tile 64x64  warpgroups 1  stages 2  group 1\n"},
-    // Not for mutants: one sum, of groups with a few rows, one or none.
+    // Not for mutants: one sum of many rows, as libraries have it,
+    {"problem one\ndim T = 700, E = 2, K = 72, N = 264\nin x : bf16[T, K] ~ normal\n"
+     "in g : bf16[T, N] ~ normal\nin o : i32[E + 1] ~ offsets(T)\nout y : f32[E, K, N]\n"
+     "y = ragged_outer(x, g, o)\n",
+     "stage y : ragged as wgmma  tile 64x256  warpgroups 1  stages 2  group 1  aside 0\n"},
+    // half of the columns at a time,
+    {"problem halves\ndim T = 700, E = 2, K = 72, N = 264\nin x : bf16[T, K] ~ normal\n"
+     "in g : bf16[T, N] ~ normal\nin o : i32[E + 1] ~ offsets(T)\nout y : f32[E, K, N]\n"
+     "y = ragged_outer(x, g, o)\n",
+     "stage y : ragged as wgmma  tile 64x256  warpgroups 1  stages 2  group 1  aside 1\n"},
+    // and one sum of groups with a few rows, one or none.
     {"problem few\ndim T = 12, E = 7, K = 200, N = 72\nin x : f16[T, K] ~ normal\n"
      "in g : f16[T, N] ~ normal\nin o : i32[E + 1] ~ offsets(T)\nout y : f16[E, K, N]\n"
      "y = ragged_outer(x, g, o)\n",
@@ -138,7 +148,12 @@ Test(ragged_wgmma, what_it_cannot_do_is_refused_with_the_nearest_choice) {
          "rows of a multiple of 16 bytes, and those of the operands of y.f32 have 136 and 128; "
          "take mma"},
         {ROWS("f32", "64", "64", "64"), "", "those of y are f32 and f32; take mma or nest"},
-        {outer, "tile 128x256  warpgroups 2", "the nearest is half the columns"},
+        {outer, "tile 256x256  warpgroups 2", "the nearest is half the columns"},
+        // Half of the columns at a time, or one sum.
+        {outer, "tile 128x256  warpgroups 2", ""},
+        {outer, "tile 128x256  warpgroups 2  aside 0", ""},
+        {outer, "tile 256x128  warpgroups 2  aside 1", "the nearest is half the columns"},
+        {outer, "tile 256x128  warpgroups 2  aside 0", ""},
         {outer, "tile 64x64  warpgroups 2", "the nearest is 1"},
         {outer, "tile 128x192  warpgroups 2  stages 5", "fewer stages"},
         {outer, "tile 128x192  warpgroups 2  stages 4", ""},

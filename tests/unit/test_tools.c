@@ -96,6 +96,10 @@ Test(tools, reach_is_less_severe_on_a_machine_that_is_shared) {
     cr_assert_eq(examine(&tool_reach, &b, &p, &f), 1);
     cr_expect(f.severity == SEVERITY_MEDIUM && f.confidence < 0.4);
     cr_expect(strstr(f.evidence, "other work took the processors"), "%s", f.evidence);
+    // A load of twelve does not disturb two threads where there are processors for all.
+    profile_set(&p, METRIC_PROCESSORS, 16);
+    cr_assert_eq(examine(&tool_reach, &b, &p, &f), 1);
+    cr_expect(f.severity == SEVERITY_HIGH && f.confidence > 0.5);
 }
 
 Test(tools, reach_knows_chains_of_steps) {

@@ -77,6 +77,31 @@ Test(tools_gpu, name_the_fault_of_the_sick_twin_only) {
     }
 }
 
+// Without any one of the metrics that it needs each of them is silent on the sick twin too.
+Test(tools_gpu, are_silent_about_code_that_nobody_read) {
+    static const struct {
+        const char *kernel;
+        const struct tool *tool;
+    } cases[] = {{"narrow_sick", &tool_narrow},  {"array_sick", &tool_spill},
+                 {"flight_sick", &tool_flight},  {"divide_sick", &tool_slow},
+                 {"atomic_sick", &tool_atomics}, {"reuse_sick", &tool_reuse},
+                 {"mma_sick", &tool_path},       {"convert_sick", &tool_convert}};
+    struct sass s = read_twins();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct profile p = launch_of(&s, cases[i].kernel);
+        struct tool_input in = {.target = &card, .profile = &p};
+        struct metrics whole = p.launches[0].metrics;
+        struct finding f;
+        cr_assert(tool_examine(&a, cases[i].tool, &in, &f), "%s", cases[i].kernel);
+        for (int k = 0; k < cases[i].tool->n_needs; k++) {
+            p.launches[0].metrics = whole;
+            metrics_clear(&p.launches[0].metrics, cases[i].tool->needs[k]);
+            cr_expect(!tool_examine(&a, cases[i].tool, &in, &f), "%s without %s",
+                      cases[i].tool->name, metric_table[cases[i].tool->needs[k]].name);
+        }
+    }
+}
+
 // ---- counters
 
 struct row {
@@ -342,6 +367,13 @@ Test(tools_gpu, blame_copies_or_the_gaps_between_kernels) {
     profile_set(&p, METRIC_COPY_SHARE, 0.01);
     cr_expect(!asks(&tool_copies, &p, &f));
     cr_expect(asks(&tool_gaps, &p, &f));
+    // One pause, and launches without any to speak of.
+    double waits_s = (1 - profile_get(&p, METRIC_DEVICE_BUSY)) * profile_get(&p, METRIC_SPAN);
+    profile_set(&p, METRIC_LAUNCHES, 20);
+    profile_set(&p, METRIC_LONGEST_GAP, waits_s / 19);
+    cr_expect(asks(&tool_gaps, &p, &f));
+    profile_set(&p, METRIC_LONGEST_GAP, waits_s - 1e-4);
+    cr_expect(!asks(&tool_gaps, &p, &f), "%s", f.evidence);
     metrics_clear(&p.call, METRIC_COPY_BYTES);
     cr_expect(!asks(&tool_copies, &p, &f));
 }

@@ -334,7 +334,8 @@ Test(tools_traffic, see_page_faults_and_lines_that_threads_share) {
     cr_expect(!asks_cpu(&tool_sharing, NULL, &p, &f), "too few to matter");
 }
 
-static bool asks_block(const char *text, struct profile *p, struct finding *f) {
+static bool asks_block(const struct tool *tool, const char *text, struct profile *p,
+                       struct finding *f) {
     static const char source[] = "problem t\ndim M = 1000, N = 15\nin x : f32[M, N] ~ normal\n"
                                  "out y : f32[M, N]\ny = x * 2\n";
     struct lang_file file = {0};
@@ -345,16 +346,22 @@ static bool asks_block(const char *text, struct profile *p, struct finding *f) {
     struct candidate c = {.kernel = text};
     struct tool_input in = {
         .problem = file.problems[0], .target = &cpu, .candidate = &c, .profile = p};
-    return tool_examine(&a, &tool_tail, &in, f);
+    return tool_examine(&a, tool, &in, f);
 }
 
 Test(tools_traffic, see_rows_that_are_no_multiple_of_the_vector) {
     struct profile p = {0}, empty = {0};
     struct finding f;
     profile_set(&p, METRIC_TIME, 1e-3);
-    cr_assert(asks_block("kernel for t on cpu\nstage y : rowwise  vec 8\n", &p, &f));
+    cr_assert(asks_block(&tool_tail, "kernel for t on cpu\nstage y : rowwise  vec 8\n", &p, &f));
     cr_expect(strstr(f.evidence, "rows of 15 in vectors of 8 leave 7 over: 88%"), "%s", f.evidence);
     cr_expect(f.expected_gain > 3 && f.expected_gain < 4.1, "%g", f.expected_gain);
-    cr_expect(!asks_block("kernel for t on cpu\nstage y : rowwise  vec 1\n", &p, &f));
-    cr_expect(!asks_block("kernel for t on cpu\nstage y : rowwise  vec 8\n", &empty, &f));
+    cr_expect(!asks_block(&tool_tail, "kernel for t on cpu\nstage y : rowwise  vec 1\n", &p, &f));
+    cr_expect(
+        !asks_block(&tool_tail, "kernel for t on cpu\nstage y : rowwise  vec 8\n", &empty, &f));
+    // The loop for what is left over is scalar, and that is no fault of its own.
+    profile_set(&p, METRIC_HOT_SCALAR, 40);
+    profile_set(&p, METRIC_HOT_VECTOR, 4);
+    cr_expect(!asks_block(&tool_scalar, "kernel for t on cpu\nstage y : rowwise  vec 8\n", &p, &f));
+    cr_expect(asks_block(&tool_scalar, "kernel for t on cpu\nstage y : rowwise  vec 1\n", &p, &f));
 }

@@ -166,10 +166,13 @@ static void add_memory(struct world *w, int lanes) {
 // What only vectors have.
 static void add_vectors(struct world *w, int lanes) {
     struct arena *a = &w->arena;
-    for (int i = 0; i < (w->threads ? 12 : 7); i++) {
+    for (int i = 0; i < (w->threads ? 13 : 7); i++) {
         open_case(w, lanes);
         const struct loop_expr *x = load(w, w->x[DTYPE_F32], lanes);
         const struct loop_expr *m = loop_binary(a, LOOP_LT, x, load(w, w->y[DTYPE_F32], lanes));
+        // Of numbers up to 1 or so: 4e-6 of a result that is beside 8.
+        const struct loop_expr *gelu = loop_unary(a, LOOP_GELU_QUICK, loop_unary(a, LOOP_TANH, x));
+        gelu = loop_binary(a, LOOP_ADD, gelu, loop_broadcast(a, loop_real(a, 8), lanes));
         const struct loop_expr *e[] = {loop_cast(a, m, LOOP_F32),
                                        loop_cast(a, x, LOOP_MASK),
                                        loop_round_to(a, x, DTYPE_F16),
@@ -181,7 +184,8 @@ static void add_vectors(struct world *w, int lanes) {
                                        loop_unary(a, LOOP_LANES_BEFORE_PROD, x),
                                        loop_unary(a, LOOP_LANES_REVERSED, x),
                                        loop_unary(a, LOOP_EXP_QUICK, x),
-                                       loop_unary(a, LOOP_ERF_QUICK, x)};
+                                       loop_unary(a, LOOP_ERF_QUICK, x),
+                                       gelu};
         close_case(w, e[i], own[e[i]->dtype], e[i]->lanes == 1 ? lanes : 1,
                    arena_printf(a, "vectors %d, %d lanes", i, lanes));
         w->cases[w->n_cases - 1].is_loose = i >= 10;

@@ -1,6 +1,6 @@
 // scores, by hone VERSION.
 // kernel for scores on sm_90a
-// stage c : gemm as wgmma  tile 64x128  warpgroups 1  stages 4  group 1  split 1  apart 0  cluster 1
+// stage c : gemm as wgmma  tile 64x128  warpgroups 1  stages 4  group 1  split 1  apart 0  cluster 1  boxes 2
 #include "dev.h"
 
 #ifndef B

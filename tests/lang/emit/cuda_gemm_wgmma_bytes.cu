@@ -1,6 +1,6 @@
 // bytes, by hone VERSION.
 // kernel for bytes on sm_90a
-// stage c : gemm as wgmma  tile 128x256  warpgroups 2  stages 4  group 4  split 1  apart 0  cluster 1
+// stage c : gemm as wgmma  tile 128x256  warpgroups 2  stages 4  group 4  split 1  apart 0  cluster 1  boxes 2
 #include "dev.h"
 
 #ifndef M

@@ -1,6 +1,6 @@
 // hidden, by hone VERSION.
 // kernel for hidden on sm_90a
-// stage y : gemm as wgmma  tile 128x256  warpgroups 2  stages 4  group 8  split 1  apart 0  cluster 2
+// stage y : gemm as wgmma  tile 128x256  warpgroups 2  stages 4  group 8  split 1  apart 0  cluster 2  boxes 2
 #include "dev.h"
 
 #ifndef M
@@ -104,11 +104,7 @@ HONE_KERNEL_OF(384, 1) y_gemm(const unsigned short *__restrict__ bias, HONE_MAP(
                         f32x2 t_1 = sum[(box * 8 + j) * 2 + half];
                         f32x2 bias_v = hone_load2_bf16(&bias[column]);
                         f32x2 t_2 = t_1 + bias_v;
-                        f32x2 y_half = t_2 * 0.5f;
-                        f32x2 y_scaled = t_2 * 0.707106769f;
-                        f32x2 y_erf = hone_erf2(y_scaled);
-                        f32x2 y_gate = y_erf + 1.0f;
-                        f32x2 y_f32 = y_half * y_gate;
+                        f32x2 y_f32 = hone_gelu_quick2(t_2);
                         hone_store2_bf16(&passage[((consumer * 4 + warp) * 2 + box % 2) * 1024 + (half * 8 + lane / 4) * 64 + (((j * 8 + lane % 4 * 2) / 8) ^ (lane / 4)) * 8 + (j * 8 + lane % 4 * 2) % 8], y_f32);
                     }
                 }

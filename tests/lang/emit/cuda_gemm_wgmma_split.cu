@@ -1,6 +1,6 @@
 // split, by hone VERSION.
 // kernel for split on sm_90a
-// stage y : gemm as wgmma  tile 128x128  warpgroups 2  stages 3  group 8  split 1  apart 0  cluster 1
+// stage y : gemm as wgmma  tile 128x128  warpgroups 2  stages 3  group 8  split 1  apart 0  cluster 1  boxes 2
 #include "dev.h"
 
 #ifndef M

@@ -1,6 +1,6 @@
 // terms, by hone VERSION.
 // kernel for terms on sm_90a
-// stage y : gemm as wgmma  tile 128x128  warpgroups 2  stages 6  group 8  split 4  apart 0  cluster 1
+// stage y : gemm as wgmma  tile 128x128  warpgroups 2  stages 6  group 8  split 4  apart 0  cluster 1  boxes 2
 #include "dev.h"
 
 #ifndef M

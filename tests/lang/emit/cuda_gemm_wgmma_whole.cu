@@ -1,6 +1,6 @@
 // whole, by hone VERSION.
 // kernel for whole on sm_90a
-// stage c : gemm as wgmma  tile 128x128  warpgroups 2  stages 4  group 4  split 1  apart 0  cluster 1
+// stage c : gemm as wgmma  tile 128x128  warpgroups 2  stages 4  group 4  split 1  apart 0  cluster 1  boxes 2
 #include "dev.h"
 
 #ifndef M

@@ -1,7 +1,7 @@
 // groups, by hone VERSION.
 // kernel for groups on sm_90a
-// stage y  : ragged as wgmma  tile 128x256  warpgroups 2  stages 4  group 8
-// stage dw : ragged as wgmma  tile 64x128  warpgroups 1  stages 4  group 8
+// stage y  : ragged as wgmma  tile 128x256  warpgroups 2  stages 4  group 8  aside 1
+// stage dw : ragged as wgmma  tile 64x128  warpgroups 1  stages 4  group 8  aside 1
 #include "dev.h"
 
 #ifndef T
