@@ -440,10 +440,7 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
     int rank = r->graph->nodes[n->arg[0]].shape.rank;
     stage_set(s, "vec", 0, default_vec(t, f->lanes));
     bool along = n->axes >> (rank - 1) & 1;
-    int grain = along ? 4 : 1024, split = 1;
-    // Stretches of rows as long as leaves every thread some blocks.
-    while (!along && grain > 128 && shape_count(&n->shape) / grain < 4 * (int64_t)t->n_threads)
-        grain /= 2;
+    int grain = along ? 4 : 128, split = 1;
     stage_set(s, "unroll", 0, along && f->lanes != 1 ? 4 : 1);
     stage_set(s, "grain", 0, grain);
     // Few results leave threads idle unless blocks share them.

@@ -636,6 +636,17 @@ Test(family, defaults_have_enough_under_way) {
                                     "index(1000)\nout y : f32[4096, 1024]\ny = embedding(w, i)\n",
                                     "sm_90a");
     cr_expect(strstr(gather, "items 4"), "%s", gather);
+    const char *plane = default_on(&a,
+                                   "problem p\nin x : bf16[8, 64, 512, 512]\nout y : bf16[8, 64, "
+                                   "511, 511]\ny = max_pool2d(x, 4, stride=1, padding=1)\n",
+                                   "sm_90a");
+    cr_expect(strstr(plane, "pool as vectors  threads 64  lines 1  items 8  columns 8"), "%s",
+              plane);
+    const char *apart = default_on(&a,
+                                   "problem p\nin x : f32[16, 64, 2048, 2048]\nout y : f32[16, "
+                                   "64, 186, 186]\ny = avg_pool2d(x, 11)\n",
+                                   "sm_90a");
+    cr_expect(strstr(apart, "pool  threads"), "%s", apart);
     // A table that no cache holds, and of which rows come again.
     const char *tokens = default_on(&a,
                                     "problem p\nin w : f32[128256, 1024]\nin i : i64[262144] ~ "
