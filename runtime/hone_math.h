@@ -376,8 +376,9 @@ HONE_INLINE f32x16 hone_exp16(f32x16 x) {
     c = hone_smaller16(hone_all16(89.0f), c);
     f32x16 t = c * 1.44269504f + 786432.0f;
     f32x16 n = t - 786432.0f;
-    f32x16 r = c - n * 0.693145752f;
-    r = r - n * 1.42860677e-6f;
+    // ln 2 in two parts. n has 12 bits at most and the first part 12, so that their product is exact.
+    f32x16 r = c - n * 0.693115234f;
+    r = r - n * 3.19461833e-5f;
     f32x16 power = hone_lookup16((f32x16){1.0f, 1.04427373f, 1.09050775f, 1.13878858f, 1.18920708f,
                                           1.24185777f, 1.29683959f, 1.35425556f, 1.41421354f,
                                           1.47682619f, 1.54221082f, 1.61049032f, 1.68179286f,
