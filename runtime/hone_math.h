@@ -376,7 +376,8 @@ HONE_INLINE f32x16 hone_exp16(f32x16 x) {
     c = hone_smaller16(hone_all16(89.0f), c);
     f32x16 t = c * 1.44269504f + 786432.0f;
     f32x16 n = t - 786432.0f;
-    // ln 2 in two parts. n has 12 bits at most and the first part 12, so that their product is exact.
+    // ln 2 in two parts. n has 12 bits at most and the first part 12, so that their product is
+    // exact.
     f32x16 r = c - n * 0.693115234f;
     r = r - n * 3.19461833e-5f;
     f32x16 power = hone_lookup16((f32x16){1.0f, 1.04427373f, 1.09050775f, 1.13878858f, 1.18920708f,
