@@ -64,7 +64,7 @@ peer() {
     (cd "$1-export" && ./check >/dev/null)
     # shellcheck disable=SC2086
     cc -O3 -march=native -fopenmp ${3:-} -I"$root/bench" -I"$1-export" -o "$1-peer" \
-        "$root/bench/$2" "$1-export/$1.c" "$1-export/kernel.c" -lm -ldl
+        "$root/bench/$2" "$1-export/lib$1.a" -lm -ldl
     OMP_WAIT_POLICY=passive "./$1-peer" || true
 }
 
