@@ -31,36 +31,8 @@ struct attention_build {
     struct loop_buffer *score, *sum, *top, *next, *scale, *total;
 };
 
-static inline const struct loop_expr *num(const struct attention_build *x, int64_t value) {
-    return loop_int(x->a, value);
-}
-
-static inline const struct loop_expr *add(const struct attention_build *x,
-                                          const struct loop_expr *p, const struct loop_expr *q) {
-    return loop_binary(x->a, LOOP_ADD, p, q);
-}
-
-static inline const struct loop_expr *times(const struct attention_build *x,
-                                            const struct loop_expr *p, int64_t q) {
-    return loop_binary(x->a, LOOP_MUL, p, num(x, q));
-}
-
-static inline const struct loop_expr *quotient(const struct attention_build *x,
-                                               const struct loop_expr *p, int64_t q) {
-    return loop_binary(x->a, LOOP_DIV, p, num(x, q));
-}
-
-static inline const struct loop_expr *rest(const struct attention_build *x,
-                                           const struct loop_expr *p, int64_t q) {
-    return loop_binary(x->a, LOOP_MOD, p, num(x, q));
-}
-
-static inline const struct loop_expr *open_unrolled(const struct attention_build *x,
-                                                    struct loop_builder *b, const char *name,
-                                                    int64_t count, struct loop_builder *inner) {
-    struct loop_for f = {name, num(x, 0), num(x, count), 1, true};
-    return loop_open_for(b, &f, inner);
-}
+#define BUILD struct attention_build
+#include "family/index_arithmetic.h"
 
 static inline const struct loop_expr *get(const struct attention_build *x,
                                           const struct loop_buffer *b, const struct loop_expr *i) {

@@ -35,36 +35,8 @@ struct conv_build {
     struct loop_buffer *passage[STAGE_VALUES_MAX];  // by value: through which it is stored, or NULL
 };
 
-static inline const struct loop_expr *num(const struct conv_build *x, int64_t value) {
-    return loop_int(x->a, value);
-}
-
-static inline const struct loop_expr *add(const struct conv_build *x, const struct loop_expr *p,
-                                          const struct loop_expr *q) {
-    return loop_binary(x->a, LOOP_ADD, p, q);
-}
-
-static inline const struct loop_expr *times(const struct conv_build *x, const struct loop_expr *p,
-                                            int64_t q) {
-    return loop_binary(x->a, LOOP_MUL, p, num(x, q));
-}
-
-static inline const struct loop_expr *quotient(const struct conv_build *x,
-                                               const struct loop_expr *p, int64_t q) {
-    return loop_binary(x->a, LOOP_DIV, p, num(x, q));
-}
-
-static inline const struct loop_expr *rest(const struct conv_build *x, const struct loop_expr *p,
-                                           int64_t q) {
-    return loop_binary(x->a, LOOP_MOD, p, num(x, q));
-}
-
-static inline const struct loop_expr *open_unrolled(const struct conv_build *x,
-                                                    struct loop_builder *b, const char *name,
-                                                    int64_t count, struct loop_builder *inner) {
-    struct loop_for f = {name, num(x, 0), num(x, count), 1, true};
-    return loop_open_for(b, &f, inner);
-}
+#define BUILD struct conv_build
+#include "family/index_arithmetic.h"
 
 // By how many rows of the image outer tap `tap` is further than the window itself.
 const struct loop_expr *conv_tap_rows(const struct conv_build *x, const struct loop_expr *tap);

@@ -60,41 +60,8 @@ struct mma_build {
     struct loop_buffer *total;  // NULL: one sum is enough
 };
 
-static inline const struct loop_expr *num(const struct mma_build *x, int64_t value) {
-    return loop_int(x->a, value);
-}
-
-static inline const struct loop_expr *add(const struct mma_build *x, const struct loop_expr *p,
-                                          const struct loop_expr *q) {
-    return loop_binary(x->a, LOOP_ADD, p, q);
-}
-
-static inline const struct loop_expr *times(const struct mma_build *x, const struct loop_expr *p,
-                                            int64_t q) {
-    return loop_binary(x->a, LOOP_MUL, p, num(x, q));
-}
-
-static inline const struct loop_expr *quotient(const struct mma_build *x, const struct loop_expr *p,
-                                               int64_t q) {
-    return loop_binary(x->a, LOOP_DIV, p, num(x, q));
-}
-
-static inline const struct loop_expr *rest(const struct mma_build *x, const struct loop_expr *p,
-                                           int64_t q) {
-    return loop_binary(x->a, LOOP_MOD, p, num(x, q));
-}
-
-static inline const struct loop_expr *smaller(const struct mma_build *x, const struct loop_expr *p,
-                                              const struct loop_expr *q) {
-    return loop_binary(x->a, LOOP_MIN, p, q);
-}
-
-static inline const struct loop_expr *open_unrolled(const struct mma_build *x,
-                                                    struct loop_builder *b, const char *name,
-                                                    int64_t count, struct loop_builder *inner) {
-    struct loop_for f = {name, num(x, 0), num(x, count), 1, true};
-    return loop_open_for(b, &f, inner);
-}
+#define BUILD struct mma_build
+#include "family/index_arithmetic.h"
 
 // Where in `sum` the part of 16 rows and 8 columns begins.
 static inline const struct loop_expr *sum_at(const struct mma_build *x, const struct loop_expr *i,

@@ -237,34 +237,8 @@ struct build {
     struct loop_buffer *total;  // shared, NULL: none
 };
 
-static const struct loop_expr *num(const struct build *x, int64_t value) {
-    return loop_int(x->a, value);
-}
-
-static const struct loop_expr *add(const struct build *x, const struct loop_expr *p,
-                                   const struct loop_expr *q) {
-    return loop_binary(x->a, LOOP_ADD, p, q);
-}
-
-static const struct loop_expr *times(const struct build *x, const struct loop_expr *p, int64_t q) {
-    return loop_binary(x->a, LOOP_MUL, p, num(x, q));
-}
-
-static const struct loop_expr *quotient(const struct build *x, const struct loop_expr *p,
-                                        int64_t q) {
-    return loop_binary(x->a, LOOP_DIV, p, num(x, q));
-}
-
-static const struct loop_expr *rest(const struct build *x, const struct loop_expr *p, int64_t q) {
-    return loop_binary(x->a, LOOP_MOD, p, num(x, q));
-}
-
-static const struct loop_expr *open_unrolled(const struct build *x, struct loop_builder *b,
-                                             const char *name, int64_t count,
-                                             struct loop_builder *inner) {
-    struct loop_for f = {name, num(x, 0), num(x, count), 1, true};
-    return loop_open_for(b, &f, inner);
-}
+#define BUILD struct build
+#include "family/index_arithmetic.h"
 
 // Where in the tile a thread's vector number `item` lies.
 struct spot {

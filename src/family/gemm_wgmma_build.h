@@ -67,41 +67,8 @@ struct wgmma_build {
     struct loop_buffer *box_map;                    // by which boxes of it are, or NULL
 };
 
-static inline const struct loop_expr *num(const struct wgmma_build *x, int64_t value) {
-    return loop_int(x->a, value);
-}
-
-static inline const struct loop_expr *add(const struct wgmma_build *x, const struct loop_expr *p,
-                                          const struct loop_expr *q) {
-    return loop_binary(x->a, LOOP_ADD, p, q);
-}
-
-static inline const struct loop_expr *times(const struct wgmma_build *x, const struct loop_expr *p,
-                                            int64_t q) {
-    return loop_binary(x->a, LOOP_MUL, p, num(x, q));
-}
-
-static inline const struct loop_expr *quotient(const struct wgmma_build *x,
-                                               const struct loop_expr *p, int64_t q) {
-    return loop_binary(x->a, LOOP_DIV, p, num(x, q));
-}
-
-static inline const struct loop_expr *rest(const struct wgmma_build *x, const struct loop_expr *p,
-                                           int64_t q) {
-    return loop_binary(x->a, LOOP_MOD, p, num(x, q));
-}
-
-static inline const struct loop_expr *
-smaller(const struct wgmma_build *x, const struct loop_expr *p, const struct loop_expr *q) {
-    return loop_binary(x->a, LOOP_MIN, p, q);
-}
-
-static inline const struct loop_expr *open_unrolled(const struct wgmma_build *x,
-                                                    struct loop_builder *b, const char *name,
-                                                    int64_t count, struct loop_builder *inner) {
-    struct loop_for f = {name, num(x, 0), num(x, count), 1, true};
-    return loop_open_for(b, &f, inner);
-}
+#define BUILD struct wgmma_build
+#include "family/index_arithmetic.h"
 
 // Makes the kernel: one warpgroup copies, the others multiply and store.
 // requires: x has lowering, name, form, sizes, blocks, and what the tiles of both sides are of.
