@@ -14,7 +14,7 @@ kernel() {
 }
 
 kernel scale cpu 'y : map  vex 4'
-expect 1 "k.hone:2:16: stage y: map has no knob 'vex': did you mean 'vec'?
+expect 1 "k.hone:2:16: stage y: map as cpu has no knob 'vex': did you mean 'vec'?
     stage y : map  vex 4
                    ^" \
     "$HONE" emit p.hone --kernel k.hone

@@ -15,5 +15,5 @@ done
 
 printf 'problem p\nin x : f32[4, 4]\nout y : f32[16]\ny = reshape(x, 16)\n' >p.hone
 expect_match 0 'y : f32\[16\] = reshape x' "$HONE" check -v p.hone
-# A reshape moves nothing: one loop over all elements.
-expect_match 0 'hone_load[48].&x.j..;' "$HONE" emit --target cpu p.hone
+# A reshape moves nothing: one loop over all elements, or one vector where the machine's has 16.
+expect_match 0 'hone_load([48].&x.j..|16.&x.0..);' "$HONE" emit --target cpu p.hone
