@@ -39,7 +39,7 @@ OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
 FAKE    := $(patsubst tests/fake/%.c,$(BUILD)/fake/lib64/%.so.1,$(wildcard tests/fake/*.c)) $(addprefix $(BUILD)/fake/lib64/,libcupti.so.13 libopenblas.so.0 libcublasLt.so.13 libcudnn.so.9 ../wrong/libopenblas.so.0)
-FUZZ_DIR  = base build calibrate library eval play place ir lang model record loop family gpu profile tools store llm mind mcp
+FUZZ_DIR  = base build calibrate library oracle eval play place ir lang model record loop family gpu profile tools store llm mind mcp
 FUZZ_LIB  = $(foreach d,$(FUZZ_DIR),$(filter $(BUILD)/src/$d/%,$(LIB))) $(BUILD)/embedded.o
 FUZZ_LINK = -fsanitize=fuzzer,address,undefined
 FUZZ    := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/*.c))
