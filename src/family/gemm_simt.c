@@ -1,7 +1,11 @@
 // gemm on a GPU with ordinary multiply-adds. A block computes a tile of the result and walks
 // along K in steps of the tile's depth: its threads copy a slice of both operands into shared
 // memory, [depth][rows] and [depth][columns], and each thread adds up a small tile of its own
-// in registers. With two stages the next slice is on its way while this one is used.
+// in registers. With two stages the next slice is on its way, through registers, while this one is
+// used. With three or more it comes by asynchronous copies, which need no registers, and as many as
+// fit are on their way: operands must be stored values of f32 for that, since nothing is computed
+// between. What lies along K is copied element by element, which turns it: neighbouring threads
+// copy neighbours along K.
 //
 // A thread's own tile is made of groups of four rows and four columns, spread over the block's
 // tile, so that neighbouring threads read neighbouring banks of shared memory.
@@ -19,7 +23,7 @@ static const int tile_grid[] = {16, 32, 64, 128, 256, -1};
 static const int depth_grid[] = {4, 8, 16, 32, -1};
 static const int micro_grid[] = {1, 2, 4, 8, 16, -1};
 static const int vec_grid[] = {1, 2, 4, -1};
-static const int stages_grid[] = {1, 2, -1};
+static const int stages_grid[] = {1, 2, 3, 4, -1};
 static const int min_blocks_grid[] = {1, 2, 3, 4, -1};
 
 static const struct knob knobs[] = {
@@ -31,7 +35,10 @@ static const struct knob knobs[] = {
      .summary = "rows and columns of one thread",
      .n_parts = 2,
      .grid = {micro_grid, micro_grid}},
-    {.name = "stages", .summary = "slices in shared memory", .n_parts = 1, .grid = {stages_grid}},
+    {.name = "stages",
+     .summary = "slices in shared memory; three or more by asynchronous copies",
+     .n_parts = 1,
+     .grid = {stages_grid}},
     {.name = "vec", .summary = "elements loaded at once", .n_parts = 1, .grid = {vec_grid}},
     {.name = "minblocks",
      .summary = "blocks that a multiprocessor shall hold",
@@ -56,6 +63,12 @@ static void read_side(struct simt_side *s, const struct kernel_stage *stage, int
     s->pad = s->along_k ? PAD : 0;
 }
 
+static void deal_side(struct simt_side *s, const struct simt_sizes *z) {
+    s->vec = z->is_ring && s->along_k ? 1 : z->vec;
+    s->n_vectors = (int64_t)s->width * z->depth / s->vec;
+    s->items = s->n_vectors / z->threads;
+}
+
 static struct simt_sizes read_sizes(const struct gemm_form *f, const struct kernel_stage *s) {
     struct simt_sizes z = {.m = f->m, .n = f->n, .k = f->k, .batch = f->batch};
     z.lhs = (struct simt_side){.node = f->lhs, .map = &f->lhs_map, .name = "lhs", .size = f->m};
@@ -70,10 +83,9 @@ static struct simt_sizes read_sizes(const struct gemm_form *f, const struct kern
     z.min_blocks = stage_number(s, "minblocks", 0);
     z.threads = z.lhs.width / at_most(z.lhs.micro, z.lhs.width) * z.rhs.width /
                 at_most(z.rhs.micro, z.rhs.width);
-    z.lhs.n_vectors = (int64_t)z.lhs.width * z.depth / z.vec;
-    z.rhs.n_vectors = (int64_t)z.rhs.width * z.depth / z.vec;
-    z.lhs.items = z.lhs.n_vectors / z.threads;
-    z.rhs.items = z.rhs.n_vectors / z.threads;
+    z.is_ring = z.stages > 2;
+    deal_side(&z.lhs, &z);
+    deal_side(&z.rhs, &z);
     if (z.k > SIMT_CHUNK_TERMS)
         z.n_chunk_floats = (int64_t)z.lhs.micro * z.rhs.micro * z.threads;
     z.cascade = cascade_for((z.k + SIMT_CHUNK_TERMS - 1) / SIMT_CHUNK_TERMS, CHUNK_RADIX);
@@ -82,7 +94,7 @@ static struct simt_sizes read_sizes(const struct gemm_form *f, const struct kern
 
 static int64_t register_floats(const struct simt_sizes *z) {
     return (int64_t)z->lhs.micro * z->rhs.micro + z->lhs.micro + z->rhs.micro +
-           (z->lhs.items + z->rhs.items) * z->vec;
+           (z->is_ring ? 0 : (z->lhs.items + z->rhs.items) * z->vec);
 }
 
 // The nearest micro tile whose threads make a block and whose sums fit the registers.
@@ -128,20 +140,43 @@ static bool legal_loads(const struct simt_sizes *z, struct objection *why) {
     const struct simt_side *sides[] = {&z->lhs, &z->rhs};
     for (int i = 0; i < 2; i++) {
         int64_t along = sides[i]->along_k ? z->k : sides[i]->size;
-        if (along % z->vec != 0)
+        int vec = sides[i]->vec;
+        if (along % vec != 0)
             return objection(why, "vec",
                              "vec %d needs a multiple of %d elements side by side, but the %s "
                              "operand has %lld: the nearest is vec %d",
-                             z->vec, z->vec, i == 0 ? "left" : "right", (long long)along,
-                             at_most(z->vec / 2, gpu_largest_vec(along)));
+                             vec, vec, i == 0 ? "left" : "right", (long long)along,
+                             at_most(vec / 2, gpu_largest_vec(along)));
         if (sides[i]->n_vectors % z->threads != 0)
             return objection(why, "tile",
                              "a slice of %dx%d in vectors of %d does not fall to %d threads "
                              "evenly: the nearest is a depth of %lld, or vec %d",
-                             sides[i]->width, z->depth, z->vec, z->threads,
-                             (long long)z->threads * z->vec / sides[i]->width, z->vec / 2);
+                             sides[i]->width, z->depth, vec, z->threads,
+                             (long long)z->threads * vec / sides[i]->width, vec > 1 ? vec / 2 : 1);
     }
     return true;
+}
+
+// The stored value that is copied as one operand of a ring.
+static bool find_leaf(const struct form *f, bool is_lhs, struct simt_side *s,
+                      struct objection *why) {
+    const struct gemm_form *g = f->gemm;
+    const struct graph *graph = f->region->graph;
+    int stays = is_lhs ? g->axis_m : g->axis_n, axes[2] = {-1, -1};
+    bool ok = gemm_leaf(f->region, g, is_lhs, &s->leaf, &s->leaf_map);
+    if (ok)
+        gemm_last_axes(f->region, g, s->leaf, &s->leaf_map, axes);
+    return (ok && graph->nodes[s->leaf].dtype == DTYPE_F32 &&
+            map_is_plain(&s->leaf_map, graph->nodes[s->leaf].shape.rank) &&
+            axes[0] == (s->along_k ? g->axis_k : stays)) ||
+           objection(why, "stages",
+                     "three slices or more are copied as they are, and the %s operand of %s is no "
+                     "stored matrix of f32: the nearest is stages 2",
+                     is_lhs ? "left" : "right", graph->nodes[g->anchor].name);
+}
+
+static bool find_leaves(const struct form *f, struct simt_sizes *z, struct objection *why) {
+    return !z->is_ring || (find_leaf(f, true, &z->lhs, why) && find_leaf(f, false, &z->rhs, why));
 }
 
 static int64_t shared_bytes(const struct simt_sizes *z) {
@@ -154,7 +189,7 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
                      struct objection *why) {
     struct simt_sizes z = read_sizes(f->gemm, s);
     int resident = z.min_blocks;
-    if (!legal_micro(t, &z, why) || !legal_loads(&z, why) ||
+    if (!find_leaves(f, &z, why) || !legal_micro(t, &z, why) || !legal_loads(&z, why) ||
         !gpu_legal_shared(t, "tile", shared_bytes(&z), "half the depth", why))
         return false;
     if (resident > 1 && (resident * z.threads > t->threads_per_sm ||
@@ -199,8 +234,12 @@ static void defaults(const struct form *form, const struct target *t, struct ker
     if (!is_legal(form, t, s, &why))
         set_tile(s, tiny, 2);
 }
+
 static void lower(struct lowering *l, const struct form *f, const struct kernel_stage *s) {
-    simt_lower(l, f, s, read_sizes(f->gemm, s));
+    struct simt_sizes z = read_sizes(f->gemm, s);
+    struct objection why;
+    find_leaves(f, &z, &why);
+    simt_lower(l, f, s, z);
 }
 
 static double estimate(const struct form *form, const struct target *t,
@@ -217,7 +256,7 @@ static double estimate(const struct form *form, const struct target *t,
     double flops = 2.0 * z.lhs.width * z.rhs.width * (double)f->k;
     // Multiply-adds against reads of shared memory; few threads cannot hide their latency.
     double useful = 1 / (1 + 1.2 / z.lhs.micro + 1.2 / z.rhs.micro);
-    double hidden = fmin(1, 0.4 + resident * z.threads / 640) * (z.stages == 2 ? 1 : 0.85);
+    double hidden = fmin(1, 0.4 + resident * z.threads / 640) * (z.stages >= 2 ? 1 : 0.85);
     double per_sm = gpu_flops_per_s(t) / t->sms * useful * hidden;
     double waves = ceil(tiles / (t->sms * resident)) * resident;
     double narrow = 1 + 0.1 * (4.0 / z.vec - 1);

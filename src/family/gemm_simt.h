@@ -19,11 +19,16 @@ struct simt_side {
     int64_t size;    // of it
     bool along_k;    // neighbours in memory lie along K
     int width, pad;  // in shared memory
+    int vec;         // elements that are moved at once
     int micro, lanes, chunks;
     int64_t n_vectors, items;        // of a tile; per thread
     const struct loop_expr *first;   // of the tile
     const struct loop_expr *thread;  // which of the threads side by side
     struct loop_buffer *tile, *incoming, *own;
+    // Of a ring: the stored value that is copied, the map by which it is read, its buffer.
+    node_id leaf;
+    struct axis_map leaf_map;
+    struct loop_buffer *from;
 };
 
 struct simt_sizes {
@@ -31,6 +36,7 @@ struct simt_sizes {
     int depth, stages, vec, threads, min_blocks;
     int64_t n_chunk_floats;  // of one level of totals in shared memory, 0: none
     struct cascade cascade;  // of the totals
+    bool is_ring;            // slices come by asynchronous copies
     struct simt_side lhs, rhs;
 };
 

@@ -24,14 +24,32 @@ struct spot {
 
 static struct spot find_spot(const struct build *x, const struct simt_side *s,
                              struct loop_builder *b, const struct loop_expr *item) {
-    const struct loop_expr *v = add(x, times(x, item, x->z.threads), x->thread);
-    int64_t run = (s->along_k ? x->z.depth : s->width) / x->z.vec;
-    const struct loop_expr *side_by_side = times(x, rest(x, v, run), x->z.vec);
-    const struct loop_expr *other = quotient(x, v, run);
+    int64_t run = (s->along_k ? x->z.depth : s->width) / s->vec;
+    const struct loop_expr *side_by_side, *other;
+    if (x->z.threads % run == 0) {
+        // A thread's items are whole rows apart: one address and constants, for compilers too.
+        side_by_side = times(x, rest(x, x->thread, run), s->vec);
+        other = add(x, times(x, item, x->z.threads / run), quotient(x, x->thread, run));
+    } else {
+        const struct loop_expr *v = add(x, times(x, item, x->z.threads), x->thread);
+        side_by_side = times(x, rest(x, v, run), s->vec);
+        other = quotient(x, v, run);
+    }
     struct spot spot = {s->along_k ? other : side_by_side, s->along_k ? side_by_side : other};
     spot.stay = loop_let(b, arena_printf(x->a, "%s_at", s->name), spot.stay);
     spot.k = loop_let(b, arena_printf(x->a, "%s_k", s->name), spot.k);
     return spot;
+}
+
+// Element `at` of the tile along the axis that stays; beyond its edge the last one.
+static const struct loop_expr *staying(const struct build *x, const struct simt_side *s,
+                                       const struct loop_expr *at) {
+    const struct loop_expr *stay = add(x, s->first, at);
+    if (s->size % s->width == 0)
+        return stay;
+    return smaller(
+        x, stay,
+        loop_binary(x->a, LOOP_SUB, x->l->space.extent[s->group], num(x, s->along_k ? 1 : s->vec)));
 }
 
 // Load a slice that begins at depth `k0` into the thread's registers. `ragged`: it may be the
@@ -48,17 +66,12 @@ static void load_slice(const struct build *x, const struct simt_side *s, struct 
         loop_open_if(&inner, k, x->l->space.extent[x->form->group_k], &guarded);
     }
     struct scope scope = scope_inside(x->outer, ragged ? &guarded : &inner);
-    const struct loop_expr *last = loop_binary(x->a, LOOP_SUB, x->l->space.extent[s->group],
-                                               num(x, s->along_k ? 1 : x->z.vec));
-    const struct loop_expr *stay = add(x, s->first, spot.stay);
-    if (s->size % s->width != 0)
-        stay = loop_binary(x->a, LOOP_MIN, stay, last);
-    scope.index[s->group] = stay;
+    scope.index[s->group] = staying(x, s, spot.stay);
     scope.index[x->form->group_k] = k;
     scope.lane_group = s->along_k ? x->form->group_k : s->group;
-    scope.lanes = x->z.vec;
+    scope.lanes = s->vec;
     const struct loop_expr *e = point_value(&scope, s->node, s->map);
-    loop_store(scope.builder, s->incoming, item, loop_broadcast(x->a, e, x->z.vec), false);
+    loop_store(scope.builder, s->incoming, item, loop_broadcast(x->a, e, s->vec), false);
     if (ragged)
         loop_close(&inner, &guarded);
     loop_close(b, &inner);
@@ -78,9 +91,9 @@ static void store_slice(const struct build *x, const struct simt_side *s, struct
     struct loop_builder inner, lanes;
     const struct loop_expr *item = open_unrolled(x, b, "item", s->items, &inner);
     struct spot spot = find_spot(x, s, &inner, item);
-    const struct loop_expr *v = loop_load(x->a, s->incoming, item, x->z.vec, 1);
+    const struct loop_expr *v = loop_load(x->a, s->incoming, item, s->vec, 1);
     if (s->along_k) {
-        const struct loop_expr *lane = open_unrolled(x, &inner, "lane", x->z.vec, &lanes);
+        const struct loop_expr *lane = open_unrolled(x, &inner, "lane", s->vec, &lanes);
         loop_store(&lanes, s->tile, tile_index(x, s, stage, add(x, spot.k, lane), spot.stay),
                    loop_lane(x->a, v, lane), false);
         loop_close(&inner, &lanes);
@@ -203,6 +216,75 @@ static void store_both(const struct build *x, struct loop_builder *b,
     store_slice(x, &x->z.rhs, b, stage);
 }
 
+// ---- slices by asynchronous copies
+
+// Start one operand's copies of a slice. Beyond the end of K nothing is read, and zeros arrive.
+static void copy_side(const struct build *x, const struct simt_side *s, struct loop_builder *b,
+                      const struct loop_expr *slice) {
+    static const enum loop_intrinsic by_vec[] = {
+        [1] = INTRINSIC_COPY4, [2] = INTRINSIC_COPY8, [4] = INTRINSIC_COPY16};
+    struct loop_builder inner;
+    const struct loop_expr *item = open_unrolled(x, b, "item", s->items, &inner);
+    struct spot spot = find_spot(x, s, &inner, item);
+    const struct loop_expr *k = add(x, times(x, slice, x->z.depth), spot.k);
+    const struct loop_expr *valid = num(x, 4 * s->vec);
+    if (x->z.k % x->z.depth != 0) {
+        k = loop_let(&inner, "k", k);
+        const struct loop_expr *left =
+            loop_binary(x->a, LOOP_SUB, x->l->space.extent[x->form->group_k], k);
+        left = times(x, loop_binary(x->a, LOOP_MAX, left, num(x, 0)), 4);
+        // A vector that does not lie along K is there or not.
+        valid = smaller(x, s->along_k ? left : times(x, left, s->vec), valid);
+    }
+    struct scope scope = scope_inside(x->outer, &inner);
+    scope.index[s->group] = staying(x, s, spot.stay);
+    scope.index[x->form->group_k] = k;
+    const struct shape *shape = &x->l->region->graph->nodes[s->leaf].shape;
+    const struct loop_expr *slot = rest(x, slice, x->z.stages);
+    loop_intrinsic(&inner, by_vec[s->vec],
+                   (struct loop_operand[]){{s->tile, tile_index(x, s, slot, spot.k, spot.stay)},
+                                           {s->from, point_index(&scope, shape, &s->leaf_map)},
+                                           {NULL, valid}});
+    loop_close(b, &inner);
+}
+
+// Start the copies of a slice, if there is one; the group counts in any case.
+static void copy_slice(const struct build *x, struct loop_builder *b,
+                       const struct loop_expr *slice) {
+    struct loop_builder some;
+    loop_open_if(b, slice, num(x, (x->z.k + x->z.depth - 1) / x->z.depth), &some);
+    copy_side(x, &x->z.lhs, &some, slice);
+    copy_side(x, &x->z.rhs, &some, slice);
+    loop_close(b, &some);
+    loop_intrinsic(b, INTRINSIC_COMMIT, NULL);
+}
+
+// The first slices of a ring but one are on their way.
+static void fill_ring(const struct build *x, struct loop_builder *b) {
+    struct loop_builder inner;
+    struct loop_for f = {"slice", num(x, 0), num(x, x->z.stages - 1), 1, false};
+    copy_slice(x, &inner, loop_open_for(b, &f, &inner));
+    loop_close(b, &inner);
+}
+
+// Behind the barrier a slice has come, of all threads, and nobody reads the one before it any more,
+// whose place the next copies take.
+static void walk_ring(const struct build *x, struct loop_builder *b, const struct loop_expr *begin,
+                      const struct loop_expr *end) {
+    struct loop_builder inner;
+    struct loop_for f = {"slice", quotient(x, begin, x->z.depth),
+                         loop_ceildiv(x->a, end, x->z.depth), 1, false};
+    const struct loop_expr *slice = loop_open_for(b, &f, &inner);
+    loop_intrinsic(&inner, INTRINSIC_WAIT,
+                   (struct loop_operand[]){{NULL, num(x, x->z.stages - 2)}});
+    loop_barrier(&inner);
+    copy_slice(x, &inner, add(x, slice, num(x, x->z.stages - 1)));
+    multiply(x, &inner, rest(x, slice, x->z.stages));
+    loop_close(b, &inner);
+}
+
+// ---- the walk along K
+
 static const struct loop_expr *stage_of(const struct build *x, const struct loop_expr *k0) {
     return rest(x, quotient(x, k0, x->z.depth), 2);
 }
@@ -253,7 +335,9 @@ static void walk_double(const struct build *x, struct loop_builder *b,
 static void walk(const struct build *x, struct loop_builder *b, const struct loop_expr *begin,
                  const struct loop_expr *end) {
     clear_sums(x, b);
-    if (x->z.stages == 2)
+    if (x->z.is_ring)
+        walk_ring(x, b, begin, end);
+    else if (x->z.stages == 2)
         walk_double(x, b, begin, end);
     else
         walk_single(x, b, begin, end);
@@ -261,6 +345,8 @@ static void walk(const struct build *x, struct loop_builder *b, const struct loo
 
 static void walk_all(struct build *x, struct loop_builder *b) {
     const struct loop_expr *end = x->l->space.extent[x->form->group_k];
+    if (x->z.is_ring)
+        fill_ring(x, b);
     if (!x->total) {
         walk(x, b, num(x, 0), end);
         return;
@@ -316,7 +402,10 @@ static void make_side(const struct build *x, struct simt_side *s) {
     struct loop_size shape[] = {{(int64_t)x->z.stages * x->z.depth, NULL},
                                 {s->width + s->pad, NULL}};
     s->tile = loop_shared(p, arena_printf(x->a, "%s_tile", s->name), shape, 2);
-    s->incoming = loop_register(p, arena_printf(x->a, "%s_next", s->name), s->items, x->z.vec);
+    if (x->z.is_ring)
+        s->from = x->l->buffer[s->leaf];
+    else
+        s->incoming = loop_register(p, arena_printf(x->a, "%s_next", s->name), s->items, s->vec);
     s->own = loop_register(p, arena_printf(x->a, "%s_own", s->name), s->chunks, s->lanes);
 }
 
