@@ -23,26 +23,8 @@ struct choice {
     bool is_simple;  // the first emitters will do
 };
 
-// The stage by the emitter that should be fastest, of those that take the region; or the first of
-// them.
 static void choose_emitter(const struct choice *c, const struct form *f, struct kernel_stage *s) {
-    double least = INFINITY;
-    struct kernel_stage plain = *s;
-    for (const struct emitter *const *e = f->family->emitters; *e; e++) {
-        struct kernel_stage named = plain;
-        struct objection why;
-        named.emitter = (*e)->name;
-        if (family_emitter(f->family, f, c->target, &named, &why) != *e)
-            continue;
-        family_complete(*e, f, c->target, &named);
-        double seconds = (*e)->estimate(f, c->target, &named);
-        if (seconds >= least)
-            continue;
-        least = seconds;
-        *s = named;
-        if (c->is_simple)
-            return;
-    }
+    family_choose(f, c->target, c->is_simple, s);
 }
 
 // A region that no family takes, for its last reduction is over other axes than those before it

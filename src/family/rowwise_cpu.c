@@ -42,6 +42,7 @@ static const struct knob knobs[] = {
      .summary = "store a row while the next one is reduced",
      .words = overlap_words},
     {.name = "divide",
+     .change = CHANGE_LAW,
      .summary = "by a row's own value, or multiply by its reciprocal",
      .words = divide_words},
     {.name = "store", .summary = "through the caches or past them", .words = store_words},
