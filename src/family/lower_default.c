@@ -65,13 +65,13 @@ static double least_seconds(const struct choice *c, const struct form *f) {
     return stage_emitter(&s, c->target)->estimate(f, c->target, &s);
 }
 
-// Families of tensor cores alone give way to nest where something simple is wanted, and where a
+// Families of matrix units alone give way to nest where something simple is wanted, and where a
 // convolution is too small for the kernels that copy its operands.
-static const struct form *without_tensor_cores(const struct choice *c, const struct form *f) {
+static const struct form *without_matrix_units(const struct choice *c, const struct form *f) {
     const double small = 20e-6;  // seconds
     struct objection why;
     bool is_alone = f && f->gemm && (f->gemm->is_whole || f->gemm->is_f8);
-    if (!f || (!f->conv && !f->ragged && !f->attention && !f->maxsim && !f->qgemm && !is_alone))
+    if (!f || (!family_has(f->family, FAMILY_MATRIX_ONLY) && !is_alone))
         return f;
     const struct form *nest = family_form(&families[FAMILY_NEST], f->region, &why);
     if (c->is_simple)
@@ -116,7 +116,7 @@ static void materialise(struct choice *c, const char *name) {
     for (;;) {
         struct region *r = region_build(c->arena, c->problem, &name, 1, c->is_ready);
         const struct form *f = faster_product(c, family_first_form(r, c->target));
-        f = without_tensor_cores(c, faster_weights(c, f));
+        f = without_matrix_units(c, faster_weights(c, f));
         struct kernel_stage any = {0};
         struct objection why;
         const struct emitter *e = f ? family_emitter(f->family, f, c->target, &any, &why) : NULL;

@@ -248,7 +248,7 @@ static void change_stages(struct list *l, int stage) {
         split(l, &edit, n);
     }
     for (const struct family *f = families; f->name; f++)
-        for (int i = 0; f->emitters[i] && !f->is_named_only; i++) {
+        for (int i = 0; f->emitters[i] && !family_has(f, FAMILY_NAMED_ONLY); i++) {
             arena_reset(&scratch);
             change_emitter(l, &edit, f, f->emitters[i]);
         }
