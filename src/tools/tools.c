@@ -156,6 +156,9 @@ static bool ask(struct arena *a, const struct tool *t, const struct tool_subject
         .tool = t->name, .evidence = "", .expected_gain = NAN, .confidence = NAN, .share = NAN};
     if (!has_all || !(t->devices & device) || !admits(t, s) || !t->examine(a, s, f))
         return false;
+    // That something is far from what it could be is no fault that anybody could mend.
+    if (t->is_symptom && f->severity > SEVERITY_MEDIUM)
+        f->severity = SEVERITY_MEDIUM;
     if (s->launch && isfinite(s->share)) {
         f->launch = s->launch;
         f->share = s->share;
