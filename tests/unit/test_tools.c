@@ -100,6 +100,14 @@ Test(tools, reach_is_less_sure_on_a_machine_that_is_shared) {
     profile_set(&p, METRIC_PROCESSORS, 16);
     cr_assert_eq(examine(&tool_reach, &b, &p, &f), 1);
     cr_expect(f.confidence > 0.5);
+    // What threads have waited for their processors says more than the load.
+    profile_set(&p, METRIC_DISTURBED_SHARE, 0.5);
+    cr_assert_eq(examine(&tool_reach, &b, &p, &f), 1);
+    cr_expect(f.confidence < 0.4 && strstr(f.evidence, "other work took the processors"));
+    metrics_clear(&p.call, METRIC_PROCESSORS);
+    profile_set(&p, METRIC_DISTURBED_SHARE, 0.1);
+    cr_assert_eq(examine(&tool_reach, &b, &p, &f), 1);
+    cr_expect(f.confidence > 0.5, "a load of 12, and nobody waited");
 }
 
 // How far it is from reach is no fault: a cause of medium severity stands before it.
@@ -119,6 +127,33 @@ Test(tools, name_a_cause_before_they_say_how_far) {
         if ((*t)->is_symptom)
             cr_expect(!finding_ranks_before(&symptom, &cause), "%s", (*t)->name);
     }
+}
+
+// What wider instructions bring is between the share of arithmetic and everything; a fused one only
+// shortens the arithmetic; and no single cause takes a kernel all the way to reach.
+Test(tools, expect_of_arithmetic_what_its_share_of_the_time_is_worth) {
+    struct profile p = {0};
+    struct bound b = bound_of(BOUND_COMPUTE);
+    struct finding f;
+    b.reach_compute_s = 1e-3;
+    profile_set(&p, METRIC_TIME, 8e-3);
+    profile_set(&p, METRIC_HOT_VECTOR, 16);
+    profile_set(&p, METRIC_HOT_VECTOR_BYTES, 16);
+    cr_assert_eq(examine(&tool_width, &b, &p, &f), 1);
+    // A quarter of the width: half of the time is arithmetic, so 1.6 at least and 4 at most.
+    cr_expect_float_eq(f.expected_gain, sqrt(1.6 * 4), 1e-6, "%g", f.expected_gain);
+    profile_set(&p, METRIC_HOT_UNFUSED, 8);
+    profile_set(&p, METRIC_HOT_FUSED, 0);
+    cr_assert_eq(examine(&tool_fused, &b, &p, &f), 1);
+    // A quarter of the time is arithmetic, and half of that goes.
+    cr_expect_float_eq(f.expected_gain, 1 / (1 - 0.125), 1e-6, "%g", f.expected_gain);
+    profile_set(&p, METRIC_TIME, 2e-3);
+    cr_assert_eq(examine(&tool_width, &b, &p, &f), 1);
+    cr_expect_float_eq(f.expected_gain, sqrt(2), 1e-6, "%g", f.expected_gain);
+    // What is worth little is no matter of medium severity, whatever was found.
+    profile_set(&p, METRIC_TIME, 1.15e-3);
+    cr_assert_eq(examine(&tool_width, &b, &p, &f), 1);
+    cr_expect(f.expected_gain < 1.1 && f.severity == SEVERITY_LOW);
 }
 
 Test(tools, reach_knows_chains_of_steps) {
@@ -680,6 +715,19 @@ static const struct {
      "wait for one another",
      {{METRIC_HOT_FUSED, 0}, {METRIC_HOT_CYCLES, 8}, {METRIC_HOT_UNIT_CYCLES, 2}},
      {{METRIC_HOT_FUSED, 0}, {METRIC_HOT_CYCLES, 2.2}, {METRIC_HOT_UNIT_CYCLES, 2}}},
+    // Of a scalar loop: `scalar` names it.
+    {&tool_sums,
+     "wait for one another",
+     {{METRIC_HOT_FUSED, 0},
+      {METRIC_HOT_CYCLES, 8},
+      {METRIC_HOT_UNIT_CYCLES, 2},
+      {METRIC_HOT_SCALAR, 1},
+      {METRIC_HOT_VECTOR, 4}},
+     {{METRIC_HOT_FUSED, 0},
+      {METRIC_HOT_CYCLES, 8},
+      {METRIC_HOT_UNIT_CYCLES, 2},
+      {METRIC_HOT_SCALAR, 4},
+      {METRIC_HOT_VECTOR, 1}}},
 };
 enum { CODED = sizeof coded / sizeof coded[0] };
 
