@@ -24,7 +24,11 @@ static const struct knob knobs[] = {
     {.name = "vec", .summary = "lanes of a vector", .n_parts = 1, .grid = {vec_grid}},
     {.name = "unroll", .summary = "vectors side by side", .n_parts = 1, .grid = {unroll_grid}},
     {.name = "grain", .summary = "results per block", .n_parts = 1, .grid = {grain_grid}},
-    {.name = "split", .summary = "blocks per result", .n_parts = 1, .grid = {split_grid}},
+    {.name = "split",
+     .change = CHANGE_COMBINE,
+     .summary = "blocks per result",
+     .n_parts = 1,
+     .grid = {split_grid}},
     {0},
 };
 

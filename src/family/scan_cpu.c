@@ -24,7 +24,11 @@ static const struct knob knobs[] = {
     {.name = "vec", .summary = "lanes of a vector", .n_parts = 1, .grid = {vec_grid}},
     {.name = "unroll", .summary = "vectors per turn", .n_parts = 1, .grid = {unroll_grid}},
     {.name = "grain", .summary = "lines of a block", .n_parts = 1, .grid = {grain_grid}},
-    {.name = "split", .summary = "pieces of a line", .n_parts = 1, .grid = {split_grid}},
+    {.name = "split",
+     .change = CHANGE_COMBINE,
+     .summary = "pieces of a line",
+     .n_parts = 1,
+     .grid = {split_grid}},
     {.name = "store", .summary = "through the caches or past them", .words = store_words},
     {0},
 };
