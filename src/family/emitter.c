@@ -19,6 +19,12 @@ bool emitter_runs_on_gpu(const struct target *t) {
     return t->is_gpu;
 }
 
+const char *change_name(enum change c) {
+    static const char *const names[CHANGE_COUNT] = {"knob",    "combine", "law",  "layout",
+                                                    "emitter", "merge",   "split"};
+    return names[c];
+}
+
 const struct knob *emitter_knob(const struct emitter *e, const char *name) {
     for (const struct knob *k = e->knobs; k->name; k++)
         if (strcmp(k->name, name) == 0)

@@ -14,10 +14,25 @@
 #include "family/point.h"
 #include "model/target.h"
 
+// What a move of the search changes (family/moves.h); a knob that is about more than sizes and
+// places says so.
+enum change {
+    CHANGE_KNOB,     // sizes, places, order
+    CHANGE_COMBINE,  // over whom a reduction is split, and how its parts meet
+    CHANGE_LAW,      // another way to the same result, rounded otherwise
+    CHANGE_LAYOUT,   // something is copied into another order before it is used
+    CHANGE_EMITTER,  // another emitter, of the same family or of another one
+    CHANGE_MERGE,    // two stages become one
+    CHANGE_SPLIT,    // one becomes two
+    CHANGE_COUNT
+};
+const char *change_name(enum change c);  // "knob", "combine", ...
+
 // A knob takes a word, or one to three numbers (`tile 64x64x256`), each from its own grid.
 struct knob {
     const char *name;  // NULL ends a table
     const char *summary;
+    enum change change;        // by turning it
     const char *const *words;  // NULL-terminated; NULL: the knob takes numbers
     int n_parts;
     const int *grid[3];  // rising legal values, ended by 0 - 1 = -1

@@ -1,6 +1,7 @@
 // The table of families, and which of them takes a region.
 #include "family/family.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -181,6 +182,27 @@ void family_complete(const struct emitter *e, const struct form *f, const struct
     const struct emitter *first = stage_emitter(&(struct kernel_stage){.family = s->family}, t);
     s->emitter = e == first ? NULL : e->name;
     emitter_complete(e, f, t, s);
+}
+
+void family_choose(const struct form *f, const struct target *t, bool first,
+                   struct kernel_stage *s) {
+    double least = INFINITY;
+    struct kernel_stage plain = *s;
+    for (const struct emitter *const *e = f->family->emitters; *e; e++) {
+        struct kernel_stage named = plain;
+        struct objection why;
+        named.emitter = (*e)->name;
+        if (family_emitter(f->family, f, t, &named, &why) != *e)
+            continue;
+        family_complete(*e, f, t, &named);
+        double seconds = (*e)->estimate(f, t, &named);
+        if (seconds >= least)
+            continue;
+        least = seconds;
+        *s = named;
+        if (first)
+            return;
+    }
 }
 
 const struct emitter *stage_emitter(const struct kernel_stage *s, const struct target *t) {

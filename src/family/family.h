@@ -87,5 +87,10 @@ const struct emitter *family_emitter(const struct family *f, const struct form *
 void family_complete(const struct emitter *e, const struct form *f, const struct target *t,
                      struct kernel_stage *s);
 
+// Complete a stage, of which nothing but values and family is said, by the emitter that should be
+// fastest of those that take the region; or by the first of them.
+void family_choose(const struct form *f, const struct target *t, bool first,
+                   struct kernel_stage *s);
+
 // The emitter of a complete stage.
 const struct emitter *stage_emitter(const struct kernel_stage *s, const struct target *t);

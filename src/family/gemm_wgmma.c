@@ -46,6 +46,7 @@ static const struct knob knobs[] = {
      .n_parts = 1,
      .grid = {group_grid}},
     {.name = "split",
+     .change = CHANGE_COMBINE,
      .summary = "blocks of a cluster that have the terms of a tile",
      .n_parts = 1,
      .grid = {split_grid}},
