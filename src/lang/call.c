@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "lang/composite.h"
 #include "lang/lang.h"
+#include "lang/names.h"
 #include "lang/parser.h"
 #include "lang/structure.h"
 
@@ -157,8 +158,7 @@ bool call_is_plain(const struct builder *b, const struct expr *e) {
     bool is_dim = false;
     for (int i = 0; e->kind == EXPR_NAME && i < b->graph->n_dims; i++)
         is_dim |= strcmp(b->graph->dims[i].name, e->text) == 0;
-    is_dim |=
-        e->kind == EXPR_NAME && (strcmp(e->text, "true") == 0 || strcmp(e->text, "false") == 0);
+    is_dim |= e->kind == EXPR_NAME && names_truth(e->text) >= 0;
     return digits->kind == EXPR_NUMBER || e->kind == EXPR_TUPLE || is_dim;
 }
 
@@ -276,9 +276,9 @@ static unsigned read_keywords(struct builder *b, const struct expr *e, const str
             axes = call_axes(b, k, s);
             continue;
         }
-        const char *word = k->n_items ? k->items[0].name : NULL;
-        *keepdims = word && strcmp(word, "true") == 0;
-        if (k->n_items != 1 || !word || (!*keepdims && strcmp(word, "false") != 0))
+        int truth = k->n_items == 1 ? names_truth(k->items[0].name) : -1;
+        *keepdims = truth > 0;
+        if (truth < 0)
             mistake_fail(b->mistakes, k->at, NULL, "keepdims is true or false");
     }
     return axes;

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "lang/call.h"
+#include "lang/names.h"
 #include "lang/parser.h"
 
 struct composite {
@@ -223,11 +224,10 @@ static void bind_axis(struct builder *b, struct frame *f, unsigned axes) {
 }
 
 static bool read_flag(struct builder *b, const struct keyword *k) {
-    const char *text = k && k->value->kind == EXPR_NAME ? k->value->text : NULL;
-    bool is_true = text && strcmp(text, "true") == 0;
-    if (k && !is_true && (!text || strcmp(text, "false") != 0))
+    int truth = k && k->value->kind == EXPR_NAME ? names_truth(k->value->text) : -1;
+    if (k && truth < 0)
         mistake_fail(b->mistakes, k->at, NULL, "%s is true or false", k->name);
-    return is_true;
+    return truth > 0;
 }
 
 static void bind_keywords(struct value_scope *s, struct frame *f, const struct composite *c,

@@ -70,6 +70,14 @@ static struct symbol **slot_of(const struct names *n, const char *name) {
     return &n->slots[i];
 }
 
+int names_truth(const char *word) {
+    static const char *const words[] = {"false", "true", "False", "True"};
+    for (int i = 0; i < 4 && word; i++)
+        if (strcmp(word, words[i]) == 0)
+            return i % 2;
+    return -1;
+}
+
 struct symbol *names_find(const struct names *n, const char *name) {
     return n->n_slots ? *slot_of(n, name) : NULL;
 }

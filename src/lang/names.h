@@ -37,6 +37,9 @@ struct names {
     int n_slots, n_symbols;
 };
 
+// Is the word true (1) or false (0), also as Python writes them? -1: neither, or no word.
+int names_truth(const char *word);
+
 struct symbol *names_find(const struct names *n, const char *name);
 struct symbol *names_add(struct arena *a, struct names *n, const char *name);
 

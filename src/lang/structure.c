@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "lang/call.h"
+#include "lang/names.h"
 
 struct structure {
     const char *name;
@@ -162,10 +163,10 @@ bool structure_bool(const struct structure_call *c, const char *param, bool othe
     const struct expr *e = structure_given(c, param);
     if (!e)
         return otherwise;
-    bool is_true = e->kind == EXPR_NAME && strcmp(e->text, "true") == 0;
-    if (!is_true && (e->kind != EXPR_NAME || strcmp(e->text, "false") != 0))
+    int truth = e->kind == EXPR_NAME ? names_truth(e->text) : -1;
+    if (truth < 0)
         structure_fail(c, e, "%s is true or false", param);
-    return is_true;
+    return truth > 0;
 }
 
 void structure_list(const struct structure_call *c, const char *param, int n, int64_t otherwise,
