@@ -1,6 +1,7 @@
 // The table of families, and which of them takes a region.
 #include "family/family.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #include "family/qgemm_form.h"
 #include "family/ragged_form.h"
 #include "family/reduce_form.h"
+#include "family/rowgemm_form.h"
 #include "family/rows.h"
 #include "family/scan_form.h"
 #include "family/scatter_form.h"
@@ -75,6 +77,9 @@ const struct family families[] = {
                           FOLDS(IN_F32)},
     [FAMILY_MAXSIM] = {"maxsim", KIND(MATCHES), "the sum of the largest of each row of a product",
                        maxsim_find, EMITTERS(&maxsim_mma), FAMILY_MATRIX_ONLY, FOLDS(IN_F32)},
+    [FAMILY_ROWGEMM] = {"rowgemm", KIND(MATCHES), "a product of which each row becomes a number",
+                        rowgemm_find, EMITTERS(&rowgemm_wgmma),
+                        FAMILY_MATRIX_ONLY | FAMILY_NAMED_ONLY, FOLDS(IN_F32)},
     [FAMILY_LIBRARY] = {"library", KIND(CONTRACTION) | KIND(WINDOW),
                         "a matrix product or a convolution", library_find,
                         EMITTERS(&library_blas, &library_cublaslt, &library_cudnn),
@@ -177,6 +182,27 @@ void family_complete(const struct emitter *e, const struct form *f, const struct
     const struct emitter *first = stage_emitter(&(struct kernel_stage){.family = s->family}, t);
     s->emitter = e == first ? NULL : e->name;
     emitter_complete(e, f, t, s);
+}
+
+void family_choose(const struct form *f, const struct target *t, bool first,
+                   struct kernel_stage *s) {
+    double least = INFINITY;
+    struct kernel_stage plain = *s;
+    for (const struct emitter *const *e = f->family->emitters; *e; e++) {
+        struct kernel_stage named = plain;
+        struct objection why;
+        named.emitter = (*e)->name;
+        if (family_emitter(f->family, f, t, &named, &why) != *e)
+            continue;
+        family_complete(*e, f, t, &named);
+        double seconds = (*e)->estimate(f, t, &named);
+        if (seconds >= least)
+            continue;
+        least = seconds;
+        *s = named;
+        if (first)
+            return;
+    }
 }
 
 const struct emitter *stage_emitter(const struct kernel_stage *s, const struct target *t) {

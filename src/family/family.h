@@ -23,6 +23,7 @@ enum family_id {
     FAMILY_SCATTER,
     FAMILY_ATTENTION,
     FAMILY_MAXSIM,
+    FAMILY_ROWGEMM,
     FAMILY_LIBRARY,
     FAMILY_NEST,
     FAMILY_COUNT
@@ -85,6 +86,11 @@ const struct emitter *family_emitter(const struct family *f, const struct form *
 // first (so a block means, and is written, as it did before there were others).
 void family_complete(const struct emitter *e, const struct form *f, const struct target *t,
                      struct kernel_stage *s);
+
+// Complete a stage, of which nothing but values and family is said, by the emitter that should be
+// fastest of those that take the region; or by the first of them.
+void family_choose(const struct form *f, const struct target *t, bool first,
+                   struct kernel_stage *s);
 
 // The emitter of a complete stage.
 const struct emitter *stage_emitter(const struct kernel_stage *s, const struct target *t);
