@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/frame.h"
+#include "base/parallel.h"
 #include "base/str.h"
 #include "eval/crew.h"
 
@@ -534,18 +535,25 @@ char *runner_bytes(const struct runner *r, int buffer, int slot) {
     return pages(r, buffer, slot) + layout_lead(&r->layout, buffer, slot);
 }
 
+// The pages behind the first one, each as that.
+static void copy_pages(void *ctx, int64_t begin, int64_t end) {
+    char *bytes = ctx;
+    for (int64_t i = begin + 1; i <= end; i++)
+        memcpy(bytes + i * LAYOUT_PAGE, bytes, LAYOUT_PAGE);
+}
+
 // Whole pages; the first word by word, the others from it, as fast as memory can copy.
-static void fill_pages(char *bytes, int64_t size, uint32_t word) {
+static void fill_pages(char *bytes, int64_t size, uint32_t word, int n_threads) {
+    enum { GRAIN = 256 };
     for (int i = 0; i < LAYOUT_PAGE; i += 4)
         memcpy(bytes + i, &word, 4);
-    for (int64_t i = LAYOUT_PAGE; i < size; i += LAYOUT_PAGE)
-        memcpy(bytes + i, bytes, LAYOUT_PAGE);
+    parallel_for(n_threads, size / LAYOUT_PAGE - 1, GRAIN, copy_pages, bytes);
 }
 
 void runner_poison(const struct runner *r, enum layout_file file, int slot, uint32_t poison) {
     for (int b = 0; b < r->layout.n_buffers; b++)
         if (r->layout.buffers[b].file == file)
-            fill_pages(pages(r, b, slot), r->layout.buffers[b].span_bytes, poison);
+            fill_pages(pages(r, b, slot), r->layout.buffers[b].span_bytes, poison, r->n_threads);
 }
 
 static bool holds_word(const char *bytes, int64_t from, int64_t to, uint32_t word) {
