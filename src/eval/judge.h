@@ -84,6 +84,7 @@ struct judge {
     int64_t lost_ns;   // GPU: when a runner was lost and none has been called since; 0: none
     double restart_s;  // from there to the first call of this job; 0: none was lost
     double phase_s[PHASE_COUNT];  // spent since the last answer
+    double truth_s;               // the longest that expected outputs of one job took
     unsigned sets_wanted;         // by the job that is judged, a bit for each
 };
 
