@@ -17,9 +17,7 @@
 
 static const int64_t memory_max_bytes = (int64_t)1 << 30;
 static const int64_t scratch_max_bytes = (int64_t)4 << 30;
-// Processor time beyond the call: this much is threads waking up and going to sleep.
-static const int64_t late_ns = 200000;
-// The same of one thread, known exactly once it sleeps.
+// What a thread may run beyond the call, known exactly once it sleeps.
 static const int64_t linger_ns = 10000;
 // And of one that had its turn only after the call was over: it wakes up and goes to sleep again.
 static const int64_t stir_ns = 30000;
@@ -413,17 +411,8 @@ static void resume_runner(struct subject *s) {
     runner_resume(&s->runner);
 }
 
-static double lateness(struct subject *s, const struct call_result *result) {
-    double excess_ns = (double)runner_excess_ns(&s->runner);
+static void note_rest(struct subject *s) {
     runner_note_rest(&s->runner);
-    double excess = excess_ns / ((double)late_ns + 0.05e9 * result->time_s);
-    double linger = (double)s->runner.lingered_ns / linger_most_ns(result->time_s);
-    double stir = (double)s->runner.stirred_ns / stir_most_ns(result->time_s);
-    return fmax(excess, fmax(linger, stir));
-}
-
-static void call_nothing(struct subject *s, int64_t timeout_ns, struct call_result *result) {
-    runner_call(&s->runner, RUNNER_NO_SLOT, timeout_ns, result);
 }
 
 // Clearings come first in a call, and in the shares.
@@ -528,8 +517,7 @@ const struct judge_device judge_device_cpu = {
     .count_unwritten = count_unwritten,
     .spot_check = check_spots,
     .values = values,
-    .lateness = lateness,
-    .call_nothing = call_nothing,
+    .note_rest = note_rest,
     .pause = pause_runner,
     .resume = resume_runner,
     .describe = describe,
