@@ -276,7 +276,7 @@ static double linger_most_ns(double call_s) {
 }
 
 static double stir_most_ns(double call_s) {
-    return (double)stir_ns + 0.05e9 * call_s;
+    return (double)stir_ns + 0.01e9 * call_s;
 }
 
 static double outside_s(const struct subject *s, double call_s) {
