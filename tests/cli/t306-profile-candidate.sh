@@ -14,7 +14,9 @@ valid candidate_profile "$HONE" profile --json --repeat 2 affine.hone right.cu
 expect_match 1 '^only what is correct is profiled$' "$HONE" profile affine.hone noop.cu
 expect_match 2 'there are no runs here' "$HONE" profile no-such.7
 expect_match 3 'are for a GPU' "$HONE" profile --target cpu --repeat 2 affine.hone default
-expect_match 0 '^affine, default, on .*: ok' "$HONE" profile --target cpu affine.hone default
+# What a candidate is written for decides, then what the machine has: here a CPU.
+expect_match 0 '^affine, default, on .*: ok' "$HONE" profile affine.hone default
+printf '%s\n' "$got" | grep -q '^affine, default, on Fake' && fail 'not on the CPU'
 has '^(counters    .* cycles|absent: counters of the processor: )'
 has '^(hot loop    .* cycles a turn by llvm-mca|absent: cycles of hot loops: )'
 printf '%s\n' "$got" | grep -q '^runs:' && fail 'no run of its own'
