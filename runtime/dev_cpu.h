@@ -210,8 +210,9 @@ static void hone_dev_poison(void *data, size_t bytes) {
 
 // Fibres.
 
-// Jumps from stack to stack. With _FORTIFY_SOURCE, which compilers of some systems set by themselves, the
-// headers' longjmp ends a program that jumps to any frame but a caller's; this is the one without that check.
+// Jumps from stack to stack. With _FORTIFY_SOURCE, which compilers of some systems set by
+// themselves, the headers' longjmp ends a program that jumps to any frame but a caller's; this is
+// the one without that check.
 __attribute__((noreturn)) extern void hone_dev_jump(jmp_buf to, int value) __asm__("_longjmp");
 
 // Out of line, so that nothing of the caller's is in registers that longjmp forgets.

@@ -30,6 +30,27 @@ static void say_problem(struct str *out, const struct run *r) {
     arena_reset(&a);
 }
 
+// Goes on behind the time.
+static void put_speedup(struct str *out, const struct run *r) {
+    const struct measurement *m = &r->confirm;
+    if (r->speedup_unknown) {
+        str_printf(out, ". Its speed-up is unknown: %s.", r->speedup_unknown);
+    } else {
+        bool is_resolved = measurement_compare(m) != 0;
+        if (is_resolved)
+            str_printf(out, ", %.2f times faster than %s (", m->speedup, m->baseline);
+        else
+            str_printf(out, ". Whether that is faster than %s (", m->baseline);
+        report_seconds(out, m->baseline_median_s, 0);
+        if (is_resolved)
+            str_puts(out, "), ");
+        else
+            str_printf(out, ") is not resolved: %.2f times by the median, ", m->speedup);
+        str_printf(out, "interval %.2f to %.2f at %.0f%% confidence, from %d pairs.",
+                   m->speedup_low, m->speedup_high, 100 * m->confidence, m->n_pairs);
+    }
+}
+
 static void say_result(struct str *out, const struct run_view *v, const struct search_node *n) {
     const struct measurement *m = &v->run.confirm;
     heading(out, "Result");
@@ -45,22 +66,7 @@ static void say_result(struct str *out, const struct run_view *v, const struct s
     struct str text = {0};
     str_printf(&text, "Node %lld.%d takes ", (long long)v->run.id, n->number);
     report_seconds(&text, m->median_s, 0);
-    if (v->run.speedup_unknown) {
-        str_printf(&text, ". Its speed-up is unknown: %s.", v->run.speedup_unknown);
-    } else {
-        bool is_resolved = measurement_compare(m) != 0;
-        if (is_resolved)
-            str_printf(&text, ", %.2f times faster than %s (", m->speedup, m->baseline);
-        else
-            str_printf(&text, ". Whether that is faster than %s (", m->baseline);
-        report_seconds(&text, m->baseline_median_s, 0);
-        if (is_resolved)
-            str_puts(&text, "), ");
-        else
-            str_printf(&text, ") is not resolved: %.2f times by the median, ", m->speedup);
-        str_printf(&text, "interval %.2f to %.2f at %.0f%% confidence, from %d pairs.",
-                   m->speedup_low, m->speedup_high, 100 * m->confidence, m->n_pairs);
-    }
+    put_speedup(&text, &v->run);
     struct arena a = {0};
     const char *fractions = report_fractions(&a, &v->run, m->median_s);
     if (*fractions)
