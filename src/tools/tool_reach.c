@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "tools/tool.h"
 #include "tools/tool_private.h"
 
 // Where words change. Nearer than NEAR_REACH the rest is noise.
-static const double MEDIUM = 0.8, FAR = 0.5;
+static const double MEDIUM = 0.8;
 // Arithmetic hides its own latency with this share of a multiprocessor's threads.
 static const double CROWDED = 0.25;
 
@@ -175,13 +176,9 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     double fraction = 1 / s->gap;
     if (!isfinite(fraction) || fraction >= NEAR_REACH)
         return false;
-    f->severity = fraction < FAR      ? SEVERITY_HIGH
-                  : fraction < MEDIUM ? SEVERITY_MEDIUM
-                                      : SEVERITY_LOW;
-    if (f->severity == SEVERITY_HIGH && subject_is_disturbed(s))
-        f->severity = SEVERITY_MEDIUM;
-    f->cause = arena_printf(a, "%s-bound, at %.0f%% of what this machine reaches",
-                            bound_side_name(s->in->bound->side), 100 * fraction);
+    f->severity = fraction < MEDIUM ? SEVERITY_MEDIUM : SEVERITY_LOW;
+    f->cause = arena_printf(a, "%s-bound, at %s of what this machine reaches",
+                            bound_side_name(s->in->bound->side), str_percent(a, fraction));
     f->evidence = arena_printf(
         a, "%s%s", evidence(a, s->in->bound, subject_get(s, METRIC_TIME)),
         subject_is_disturbed(s) ? "; other work took the processors: measure again alone" : "");
