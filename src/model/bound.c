@@ -7,8 +7,8 @@
 #include "base/arena.h"
 #include "ir/detail.h"
 #include "ir/work.h"
-#include "model/reread.h"
 #include "model/operations.h"
+#include "model/reread.h"
 #include "model/sheet.h"
 
 // Algorithms of the Strassen kind need fewer multiplications than a plain contraction. At
