@@ -35,7 +35,7 @@ static bool judge_file(struct arena *a, const struct candidate_profile_request *
     struct eval_report *r = arena_new(a, struct eval_report);
     struct eval_request ask = {.problem = q->file,
                                .candidate = q->candidate ? q->candidate : "default",
-                               .target = q->target ? q->target : "cuda",
+                               .target = q->target,
                                .dims = q->dims,
                                .depth = EVAL_SCREEN};
     if (!op_target(a, ask.target, &out->target, err) || !is_countable(q, &out->target, err) ||
@@ -64,7 +64,7 @@ static bool look_up(struct arena *a, const struct candidate_profile_request *q,
                          (long long)v.run.id);
     const struct search_node *n = &v.nodes[node];
     if (!op_stored_problem(a, &v.run, &problem, err) ||
-        !op_target(a, q->target ? q->target : "cuda", &out->target, err))
+        !op_target(a, q->target ? q->target : v.run.target, &out->target, err))
         return false;
     bound_compute(problem, &out->target, &out->bound);
     out->problem = problem;
@@ -246,9 +246,7 @@ const char *op_profile_candidate_text(struct arena *a, const struct candidate_pr
             str_printf(&s, "; worth up to %.2fx", f->expected_gain);
         str_printf(&s, "\n%*s%s\n", 12, "", f->evidence);
         for (int k = 0; k < f->n_actions && k < ACTIONS_SHOWN; k++)
-            str_printf(&s, "%*s- %s%s%s%s\n", 12, "", f->actions[k].words,
-                       f->actions[k].move ? " (" : "", f->actions[k].move ? f->actions[k].move : "",
-                       f->actions[k].move ? ")" : "");
+            str_printf(&s, "%*s- %s\n", 12, "", action_text(a, &f->actions[k]));
     }
     if (p->n_findings == 0)
         str_puts(&s, "findings    none\n");

@@ -17,6 +17,12 @@ static const struct action smaller[] = {
     WORDS("a larger grid of smaller blocks, several for each thread"),
 };
 
+static const struct action even[] = {
+    TURN("grain", -1, "smaller blocks: one that ends late holds less"),
+    TURN("rows", -1, "smaller blocks: fewer rows each"),
+    WORDS("equal work for each block, or more and smaller ones: they are handed out one by one"),
+};
+
 static const struct action larger[] = {
     TURN("grain", +1, "larger blocks: fewer to hand out"),
     TURN("rows", +1, "larger blocks: more rows each"),
@@ -30,22 +36,27 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     if (!(busy > 0 && busy < BUSY) || !isfinite(each))
         return false;
     bool is_few = each<FEW, is_many = each> MANY;
+    // One thread waits for no other.
+    if (!(threads > 1) && !is_many)
+        return false;
     bool is_shared = subject_is_disturbed(s);
     f->severity = is_shared ? SEVERITY_LOW : busy < 0.6 ? SEVERITY_HIGH : SEVERITY_MEDIUM;
     f->cause = is_shared ? "threads wait, and other work takes the processors: measure again alone"
                : is_few  ? "threads wait at the end: too few blocks to share out"
                : is_many ? "threads wait between blocks: so many small ones"
-                         : "threads wait: blocks take unequal time, or the machine is shared";
+                         : "threads wait: blocks take unequal time";
     f->evidence =
-        arena_printf(a, "threads are busy %.0f%% of the time; %.0f blocks for %.0f threads",
-                     100 * busy, blocks, threads);
+        arena_printf(a, "threads are busy %.0f%% of the time; %.0f block%s for %.0f thread%s",
+                     100 * busy, blocks, blocks == 1 ? "" : "s", threads, threads == 1 ? "" : "s");
     f->expected_gain = 1 / busy;
     tool_add_number(f, METRIC_THREAD_BUSY, busy, BUSY);
     tool_add_number(f, METRIC_BLOCKS, blocks, NAN);
     if (is_few)
         tool_add_actions(f, s, smaller, ARRAY_LEN(smaller));
-    if (is_many)
+    else if (is_many)
         tool_add_actions(f, s, larger, ARRAY_LEN(larger));
+    else
+        tool_add_actions(f, s, even, ARRAY_LEN(even));
     return true;
 }
 

@@ -24,7 +24,10 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     f->cause = arena_printf(a, "near the limit of %s", class_part_name(c->part));
     f->evidence = class_text(a, c);
     f->expected_gain = 1 / c->busy;
-    tool_add_number(f, METRIC_DRAM_BUSY, subject_get(s, METRIC_DRAM_BUSY), NAN);
+    if (c->part == PART_DRAM)
+        tool_add_number(f, METRIC_DRAM_BUSY, subject_get(s, METRIC_DRAM_BUSY), NAN);
+    if (c->part == PART_TENSOR)
+        tool_add_number(f, METRIC_PIPE_TENSOR_BUSY, subject_get(s, METRIC_PIPE_TENSOR_BUSY), NAN);
     tool_add_actions(f, s, less, ARRAY_LEN(less));
     return true;
 }

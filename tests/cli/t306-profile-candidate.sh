@@ -18,7 +18,10 @@ expect_match 0 '^affine, default, on .*: ok' "$HONE" profile --target cpu affine
 has '^(counters    .* cycles|absent: counters of the processor: )'
 has '^(hot loop    .* cycles a turn by llvm-mca|absent: cycles of hot loops: )'
 printf '%s\n' "$got" | grep -q '^runs:' && fail 'no run of its own'
-valid candidate_profile "$HONE" profile --json --target cpu affine.hone default
+valid candidate_profile env HONE_TARGET=cpu "$HONE" profile --json affine.hone default
+# A node of a run on a CPU, where no target is named: on what its run was on.
+"$HONE" optimize affine.hone --target cpu --evals 1 --no-calibrate >out 2>&1 || fail "$(cat out)"
+expect_match 0 '^affine, .*, on .* threads?: ok' "$HONE" profile last.0
 
 # A table gets counters, and a search on it has them: what was cut off is counted again.
 "$HONE" tabulate affine.hone --target cuda --limit 1 --seconds 0.01 --no-calibrate -o t.table >out 2>&1 || fail "$(cat out)"

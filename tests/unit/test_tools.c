@@ -275,7 +275,7 @@ Test(tools, idle_tells_too_few_blocks_from_too_many) {
     struct {
         double busy, blocks;
         int n, direction;
-    } cases[] = {{0.95, 2, 0, 0}, {0.5, 3, 1, -1}, {0.5, 100000, 1, 1}, {0.8, 40, 1, 0}};
+    } cases[] = {{0.95, 2, 0, 0}, {0.5, 3, 1, -1}, {0.5, 100000, 1, 1}, {0.8, 40, 1, -1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct profile p = {0};
         profile_set(&p, METRIC_THREAD_BUSY, cases[i].busy);
