@@ -51,6 +51,8 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     f->expected_gain = 1 / busy;
     tool_add_number(f, METRIC_THREAD_BUSY, busy, BUSY);
     tool_add_number(f, METRIC_BLOCKS, blocks, NAN);
+    if (is_shared)
+        return true;  // first it has to be measured
     if (is_few)
         tool_add_actions(f, s, smaller, ARRAY_LEN(smaller));
     else if (is_many)

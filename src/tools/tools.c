@@ -161,7 +161,8 @@ static double most_of_one(const struct tool_subject *s) {
 }
 
 double subject_gain(const struct tool_subject *s, const struct tool *t, double gain) {
-    return isfinite(s->gap) ? fmin(gain, t->is_symptom ? s->gap : most_of_one(s)) : gain;
+    double most = t->is_symptom ? s->gap : most_of_one(s);
+    return gain > most ? most : gain;
 }
 
 void tool_add_number(struct finding *f, enum metric_id id, double value, double limit) {

@@ -150,6 +150,10 @@ Test(tools, expect_of_arithmetic_what_its_share_of_the_time_is_worth) {
     profile_set(&p, METRIC_TIME, 2e-3);
     cr_assert_eq(examine(&tool_width, &b, &p, &f), 1);
     cr_expect_float_eq(f.expected_gain, sqrt(2), 1e-6, "%g", f.expected_gain);
+    // Where memory is in the way nobody knows what wider vectors bring.
+    struct bound memory = bound_of(BOUND_MEMORY);
+    cr_assert_eq(examine(&tool_width, &memory, &p, &f), 1);
+    cr_expect(isnan(f.expected_gain), "%g", f.expected_gain);
     // What is worth little is no matter of medium severity, whatever was found.
     profile_set(&p, METRIC_TIME, 1.15e-3);
     cr_assert_eq(examine(&tool_width, &b, &p, &f), 1);
@@ -290,6 +294,7 @@ Test(tools, idle_tells_too_few_blocks_from_too_many) {
         profile_set(&p, METRIC_MACHINE_LOAD, 12);
         cr_assert(examine(&tool_idle, &b, &p, &f));
         cr_expect_eq(f.severity, SEVERITY_LOW, "others take the processors");
+        cr_expect_eq(f.n_actions, 0, "and nothing is known of the blocks");
     }
 }
 
