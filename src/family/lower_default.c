@@ -112,11 +112,23 @@ static const struct form *faster_weights(const struct choice *c, const struct fo
     return least_seconds(c, other) < least_seconds(c, f) ? other : f;
 }
 
+// Few long rows, each reduced to one number: rowwise gives a thread whole rows, reduce splits them.
+static const struct form *faster_total(const struct choice *c, const struct form *f) {
+    enum { LONG = 1 << 16 };
+    struct objection why;
+    if (!f || !f->rows || c->target->is_gpu || f->region->n_anchors != 1 ||
+        f->rows->n_rows >= 4 * (int64_t)c->target->n_threads || f->rows->n_columns < LONG ||
+        rows_any_full_value(f->rows))
+        return f;
+    const struct form *other = family_form(&families[FAMILY_REDUCE], f->region, &why);
+    return other ? other : f;
+}
+
 static void materialise(struct choice *c, const char *name) {
     for (;;) {
         struct region *r = region_build(c->arena, c->problem, &name, 1, c->is_ready);
         const struct form *f = faster_product(c, family_first_form(r, c->target));
-        f = without_matrix_units(c, faster_weights(c, f));
+        f = faster_total(c, without_matrix_units(c, faster_weights(c, f)));
         struct kernel_stage any = {0};
         struct objection why;
         const struct emitter *e = f ? family_emitter(f->family, f, c->target, &any, &why) : NULL;

