@@ -42,8 +42,7 @@ static const struct option_row rows[] = {
     {.name = "target",
      .type = OPTION_STRING,
      .value = "NAME",
-     .summary =
-         "of a candidate: cpu, cuda or cuda:N (the first GPU, else cpu; of a node its run's)",
+     .summary = "of a candidate: cuda, cuda:1, cpu (what it is written for, or what is here)",
      .offset = offsetof(struct profile_options, target)},
     {.name = "dim",
      .type = OPTION_STRING,
