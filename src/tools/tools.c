@@ -102,6 +102,16 @@ bool subject_awaits_memory(const struct tool_subject *s) {
     return !isfinite(waits) || share > 0.4;
 }
 
+double subject_memory_full(const struct tool_subject *s) {
+    // Of the peak by the data sheet, on an H200: what a card is taken for that was not measured.
+    static const double COPY = 0.89, NEARLY = 0.955;
+    const struct target *t = s->target;
+    double share = t->ceilings.present && t->peak_bytes_per_s > 0
+                       ? ceilings_bandwidth(&t->ceilings, 0.5) / t->peak_bytes_per_s
+                       : NAN;
+    return NEARLY * (share > 0.5 && share <= 1 ? share : COPY);
+}
+
 double subject_rest(const struct tool_subject *s, double gain) {
     double busy = s->measured.memory_busy;
     return busy > 0 ? fmin(gain, 1 / busy) : gain;
