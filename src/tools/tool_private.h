@@ -47,6 +47,9 @@ bool subject_awaits_memory(const struct tool_subject *s);
 // for. NAN: none to speak of, or not known.
 double subject_fills(const struct tool_subject *s);
 
+// Do the innermost loops of a CPU's kernel run across rows? False also where nobody has looked.
+bool subject_is_strided(const struct tool_subject *s);
+
 // Does it use matrix instructions of single warps only, on a card where four warps together do
 // more?
 bool subject_is_on_slow_path(const struct tool_subject *s);

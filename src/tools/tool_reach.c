@@ -187,8 +187,9 @@ static void add_actions(const struct tool_subject *s, struct finding *f) {
 
 static const char *evidence(struct arena *a, const struct bound *b, double time_s) {
     double bytes = b->work.bytes_read + b->work.bytes_written;
-    const char *head = arena_printf(a, "%.4g ms, reach %.4g ms (%.0f%%)", time_s * 1e3,
-                                    b->reach_s * 1e3, 100 * b->reach_s / time_s);
+    double fraction = b->reach_s / time_s;
+    const char *head = arena_printf(a, "%.4g ms, reach %.4g ms (%.*f%%)", time_s * 1e3,
+                                    b->reach_s * 1e3, fraction < 0.01, 100 * fraction);
     if (b->side == BOUND_MEMORY)
         return arena_printf(a, "%s; least traffic at %.1f GB/s, measured ceiling %.1f GB/s", head,
                             bytes / time_s / 1e9, bytes / b->reach_memory_s / 1e9);
@@ -206,8 +207,8 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     if (!isfinite(fraction) || fraction >= NEAR_REACH)
         return false;
     f->severity = fraction < MEDIUM ? SEVERITY_MEDIUM : SEVERITY_LOW;
-    f->cause = arena_printf(a, "%s-bound, at %.0f%% of what this machine reaches",
-                            bound_side_name(s->in->bound->side), 100 * fraction);
+    f->cause = arena_printf(a, "%s-bound, at %.*f%% of what this machine reaches",
+                            bound_side_name(s->in->bound->side), fraction < 0.01, 100 * fraction);
     f->evidence = arena_printf(
         a, "%s%s", evidence(a, s->in->bound, subject_get(s, METRIC_TIME)),
         subject_is_disturbed(s) ? "; other work took the processors: measure again alone" : "");
