@@ -30,7 +30,48 @@ static const struct action larger[] = {
     WORDS("a smaller grid of larger blocks"),
 };
 
+// Of the call's time, what threads lose in launches with fewer blocks than there are threads: a
+// fact of the plan, whatever else the machine does. The launch that loses most is named.
+static double lost_in_small_grids(struct arena *a, const struct tool_subject *s, int *worst) {
+    const struct profile *p = s->in->profile;
+    double *shares = arena_array(a, double, p->n_launches + 1), lost = 0, most = 0;
+    double threads = subject_get(s, METRIC_THREADS);
+    profile_shares(p, shares);
+    for (int i = 0; i < p->n_launches; i++) {
+        double blocks = launch_get(&p->launches[i], METRIC_BLOCKS);
+        double part = blocks < threads ? shares[i] * (1 - blocks / threads) : 0;
+        lost += part > 0 ? part : 0;
+        if (part > most) {
+            most = part;
+            *worst = i;
+        }
+    }
+    return lost;
+}
+
+static bool find_small_grid(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    int worst = 0;
+    double lost = lost_in_small_grids(a, s, &worst), threads = subject_get(s, METRIC_THREADS);
+    if (!(lost > 1 - BUSY))
+        return false;
+    const struct profile_launch *l = &s->in->profile->launches[worst];
+    double blocks = launch_get(l, METRIC_BLOCKS);
+    double share = launch_get(l, METRIC_TIME) / subject_get(s, METRIC_TIME);
+    f->severity = lost > 0.25 ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+    f->cause = "threads have no work: a launch has fewer blocks than there are threads";
+    f->launch = l->name;
+    f->evidence =
+        arena_printf(a, "launch %s, %.0f%% of the time, has %.0f block%s for %.0f threads", l->name,
+                     100 * share, blocks, blocks == 1 ? "" : "s", threads);
+    f->expected_gain = 1 / (1 - fmin(lost, 0.9));
+    tool_add_number(f, METRIC_BLOCKS, blocks, threads);
+    tool_add_actions(f, s, smaller, ARRAY_LEN(smaller));
+    return true;
+}
+
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    if (s->in->profile->n_launches > 1 && find_small_grid(a, s, f))
+        return true;
     double busy = subject_get(s, METRIC_THREAD_BUSY), blocks = subject_get(s, METRIC_BLOCKS);
     double threads = subject_get(s, METRIC_THREADS), each = blocks / threads;
     if (!(busy > 0 && busy < BUSY) || !isfinite(each))

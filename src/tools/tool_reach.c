@@ -188,8 +188,8 @@ static void add_actions(const struct tool_subject *s, struct finding *f) {
 
 static const char *evidence(struct arena *a, const struct bound *b, double time_s) {
     double bytes = b->work.bytes_read + b->work.bytes_written;
-    const char *head = arena_printf(a, "%.4g ms, reach %.4g ms (%.0f%%)", time_s * 1e3,
-                                    b->reach_s * 1e3, 100 * b->reach_s / time_s);
+    const char *head = arena_printf(a, "%.4g ms, reach %.4g ms (%s)", time_s * 1e3,
+                                    b->reach_s * 1e3, str_percent(a, b->reach_s / time_s));
     if (b->side == BOUND_MEMORY)
         return arena_printf(a, "%s; least traffic at %.1f GB/s, measured ceiling %.1f GB/s", head,
                             bytes / time_s / 1e9, bytes / b->reach_memory_s / 1e9);

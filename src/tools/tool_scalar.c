@@ -31,7 +31,8 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     int vec = 0;
     // A block whose vectors leave elements over has a scalar loop for them; `tail` says when it
     // weighs something.
-    if (!isfinite(share) || share <= TOLERATED || subject_remainder(s, &row, &vec) > 0)
+    if (!isfinite(share) || share <= TOLERATED || subject_remainder(s, &row, &vec) > 0 ||
+        subject_is_strided(s))  // no vectors before the loops are exchanged
         return false;
     f->severity = share > MOST ? SEVERITY_HIGH : SEVERITY_MEDIUM;
     f->cause = arena_printf(a, "%sinnermost loops compute one element at a time",

@@ -320,6 +320,22 @@ static const struct {
       {METRIC_STORE_REQUESTS, 2.1e6},
       {METRIC_HOT_STORE_BYTES, 4},
       {METRIC_DRAM_BUSY, 0.1}}},
+    // Matrix units that are busy with the slower kind of instructions can do more.
+    {&tool_saturated,
+     "near the limit of matrix units",
+     {{METRIC_PIPE_TENSOR_BUSY, 0.99}, {METRIC_CODE_TENSOR, 0}, {METRIC_CODE_TENSOR_GROUP, 64}},
+     {{METRIC_PIPE_TENSOR_BUSY, 0.99}, {METRIC_CODE_TENSOR, 64}, {METRIC_CODE_TENSOR_GROUP, 0}}},
+    // A queue in which there are only constants is no matter of shared memory.
+    {&tool_stall,
+     "queue of shared memory",
+     {{METRIC_STALL_MIO_THROTTLE, 6},
+      {METRIC_HOT_CONSTANTS, 4},
+      {METRIC_HOT_SHARED_LOADS, 2},
+      {METRIC_HOT_FUNCTIONS, 0}},
+     {{METRIC_STALL_MIO_THROTTLE, 6},
+      {METRIC_HOT_CONSTANTS, 4},
+      {METRIC_HOT_SHARED_LOADS, 0},
+      {METRIC_HOT_FUNCTIONS, 0}}},
     {&tool_waves, "too few blocks", {{METRIC_BLOCKS, 16}}, {{METRIC_BLOCKS, 132 * 64}}},
 };
 enum { COUNTED = sizeof counted / sizeof counted[0] };

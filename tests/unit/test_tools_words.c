@@ -99,6 +99,38 @@ Test(tools_words, one_thread_waits_for_no_other) {
     cr_expect(strstr(f.cause, "unequal") && advises(&f, "equal work"));
 }
 
+// Of three launches two have a single block, whatever the largest grid is, and however busy the
+// machine.
+Test(tools_words, idle_names_the_launch_with_too_few_blocks) {
+    static const struct {
+        const char *name;
+        double blocks, time_s;
+    } launches[] = {{"row", 1, 1e-3}, {"all", 32, 4e-3}, {"loss", 1, 5e-3}};
+    struct profile p = {0};
+    struct finding f;
+    struct bound b = compute_bound(1e9, 0);
+    struct tool_input in = {.target = &cpu, .bound = &b, .candidate = &by_hand, .profile = &p};
+    profile_set(&p, METRIC_TIME, 10e-3);
+    profile_set(&p, METRIC_THREAD_BUSY, 0.7);
+    profile_set(&p, METRIC_BLOCKS, 32);
+    profile_set(&p, METRIC_THREADS, 2);
+    profile_set(&p, METRIC_DISTURBED_SHARE, 0.9);
+    for (size_t i = 0; i < sizeof launches / sizeof launches[0]; i++) {
+        struct metrics *m = &profile_add_launch(&a, &p, launches[i].name)->metrics;
+        metrics_set(m, METRIC_TIME, launches[i].time_s);
+        metrics_set(m, METRIC_BLOCKS, launches[i].blocks);
+    }
+    cr_assert(tool_examine(&a, &tool_idle, &in, &f));
+    cr_expect(strcmp(f.launch, "loss") == 0 && f.severity == SEVERITY_HIGH);
+    cr_expect(strstr(f.evidence, "launch loss, 50% of the time, has 1 block for 2 threads"), "%s",
+              f.evidence);
+    cr_expect_float_eq(f.expected_gain, 1 / 0.7, 1e-6, "%g", f.expected_gain);
+    metrics_set(&p.launches[0].metrics, METRIC_BLOCKS, 16);
+    metrics_set(&p.launches[2].metrics, METRIC_BLOCKS, 16);
+    cr_assert(tool_examine(&a, &tool_idle, &in, &f));
+    cr_expect(f.severity == SEVERITY_LOW && !f.launch, "the machine was busy");
+}
+
 // Local arrays of a block are no matter of unrolling by hand.
 Test(tools_words, what_no_knob_does_is_not_offered_for_a_block) {
     struct profile p = {0};
@@ -137,6 +169,27 @@ Test(tools_words, traffic_is_stated_by_its_own_counter) {
     cr_assert_eq(f.n_numbers, 2);
     cr_expect(f.numbers[0].value == 3e9 && f.numbers[0].limit == 1e9);
     cr_expect(strcmp(f.numbers[1].metric, "dram_write_bytes") == 0 && f.numbers[1].value == 3e8);
+}
+
+// How busy memory can be is measured on each card: a copy that reaches 0.7 of the peak is full
+// there.
+Test(tools_words, full_is_what_a_copy_reaches_on_this_card) {
+    struct profile p = {0};
+    struct finding f;
+    struct target slow = card;
+    struct tool_input in = {.target = &slow, .profile = &p};
+    struct metrics *m = &profile_add_launch(&a, &p, "k")->metrics;
+    metrics_set(m, METRIC_TIME, 1e-3);
+    metrics_set(m, METRIC_DRAM_BUSY, 0.69);
+    metrics_set(m, METRIC_ISSUE_BUSY, 0.1);
+    slow.peak_bytes_per_s = 1e12;
+    cr_expect(!tool_examine(&a, &tool_saturated, &in, &f), "as if it were an H200");
+    slow.ceilings.present = true;
+    for (int i = 0; i < TRAFFIC_MIXES; i++)
+        slow.ceilings.traffic[i] =
+            (struct ceiling_traffic){.read_fraction = 1 - i / 3.0, .bytes_per_s = 0.7e12};
+    cr_assert(tool_examine(&a, &tool_saturated, &in, &f));
+    cr_expect(strstr(f.cause, "near the limit of memory"), "%s", f.cause);
 }
 
 Test(tools_words, an_action_names_the_move_that_it_stands_for) {
