@@ -17,8 +17,22 @@
 #include "build/mca.h"
 #include "record/profile.h"
 
+// A register by the letters of its name, up to four of them; 0: none.
+typedef uint32_t reg;
+
+// What is between the parentheses of an operand, and what stands before.
+struct address {
+    int64_t offset;
+    reg base, index;
+    int scale;
+};
+
 struct instruction {
     uint64_t address;
+    struct address memory;
+    uint8_t memory_bytes;  // of vectors or elements that it loads or stores; 0: none
+    reg steps;             // the register that it adds a constant to
+    int64_t step;
     uint64_t target;  // of a jump; 0: none
     bool is_scalar, is_vector;
     bool is_fused, is_product, is_addition, is_stack, is_gather;
@@ -79,6 +93,66 @@ static uint8_t read_registers(const char *at, const char *end, uint64_t *before,
     return last;
 }
 
+static reg read_reg(const char **at) {
+    reg r = 0;
+    for (*at += **at == '%'; (**at >= 'a' && **at <= 'z') || (**at >= '0' && **at <= '9'); ++*at)
+        r = r << 8 | (reg)(unsigned char)**at;
+    return r;
+}
+
+static const char *find_in(const char *at, const char *end, char c) {
+    return memchr(at, c, (size_t)(end - at));
+}
+
+// "0x40(%rdi,%rax,4)"; false: there is none.
+static bool read_address(const char *at, const char *end, struct address *out) {
+    const char *open = find_in(at, end, '('), *from = open;
+    if (!open)
+        return false;
+    while (from > at && from[-1] != ' ' && from[-1] != ',' && from[-1] != '\t')
+        from--;
+    *out = (struct address){.offset = from == open ? 0 : (int64_t)strtoll(from, NULL, 16)};
+    open++;
+    if (*open == '%')
+        out->base = read_reg(&open);
+    if (*open == ',') {
+        open++;
+        out->index = read_reg(&open);
+        out->scale = *open == ',' ? atoi(open + 1) : 1;
+    }
+    return true;
+}
+
+// "add $0x40,%rax", "sub $0x40,%rax", "lea 0x40(%rax),%rax".
+static void read_step(const char *name, const char *at, const char *end, struct instruction *out) {
+    struct address a;
+    const char *last = NULL, *value = find_in(at, end, '$');
+    for (const char *p = at; p < end; p++)
+        last = *p == ',' ? p + 1 : last;
+    if (!last || *last != '%')
+        return;
+    if (starts_with(name, "lea") && read_address(at, end, &a) && !a.index) {
+        reg to = read_reg(&last);
+        out->steps = to == a.base ? to : 0;
+        out->step = a.offset;
+    } else if (value && (starts_with(name, "add") || starts_with(name, "sub")) && !out->bytes) {
+        int64_t by = (int64_t)strtoull(value + 1, NULL, 16);
+        out->steps = read_reg(&last);
+        out->step = *name == 's' ? -by : by;
+    }
+}
+
+// Bytes of memory that an instruction on vector registers touches: an element, or a whole vector.
+static uint8_t read_memory_bytes(const char *name, size_t len, const struct instruction *i) {
+    const char *end = name + len - 2;
+    bool is_one = len > 2 && (starts_with(end, "ss") || starts_with(end, "vd"));
+    bool is_two = len > 2 && (starts_with(end, "sd") || starts_with(end, "vq"));
+    const char *spread = strstr(name, "{1to");
+    if (spread && spread < name + strcspn(name, "\n"))
+        is_one = true;
+    return is_one || starts_with(name, "vinsertps") ? 4 : is_two ? 8 : i->bytes;
+}
+
 // "0x40(%rsp)", or "-0x70(%rbp)" in a frame that was aligned: a place of its own, as for what does
 // not fit registers. With an index it is an element of a local array.
 static bool is_on_stack(const char *at, const char *end) {
@@ -104,6 +178,9 @@ static void read_operands(const char *name, size_t len, struct instruction *out)
     bool goes_on = into && (before >> ((into - 1) & 63) & 1);
     out->is_stack = is_move && out->bytes && !is_single(name, len) && is_on_stack(at, end);
     out->is_gather = is_gather(name);
+    if (out->bytes && !out->is_gather && read_address(at, end, &out->memory))
+        out->memory_bytes = read_memory_bytes(name, len, out);
+    read_step(name, at, end, out);
     if (out->is_fused || (out->is_addition && goes_on))
         out->into = into;
     else if (is_move || starts_with(name, "vbroadcast") || (out->is_vector && !goes_on))
@@ -162,6 +239,42 @@ struct most {
     double fused, added, arithmetic;
 };
 
+// By how many bytes the address of an access goes on in each turn of the loop.
+static int64_t stride_of(const struct listing *l, int begin, int end, const struct address *a) {
+    int64_t base = 0, index = 0;
+    for (int k = begin; k <= end; k++) {
+        const struct instruction *i = &l->items[k];
+        base += i->steps && i->steps == a->base ? i->step : 0;
+        index += i->steps && i->steps == a->index ? i->step : 0;
+    }
+    return base + a->scale * index;
+}
+
+// Bytes of the same line that the loop touches in one turn.
+static int used_of_line(const struct listing *l, int begin, int end, const struct address *a) {
+    int used = 0;
+    for (int k = begin; k <= end; k++) {
+        const struct instruction *i = &l->items[k];
+        bool is_same = i->memory_bytes && i->memory.base == a->base && i->memory.index == a->index;
+        used += is_same && i->memory.offset >> 6 == a->offset >> 6 ? i->memory_bytes : 0;
+    }
+    return used;
+}
+
+// Accesses that go on by far more than a line and use little of each. Nearer ones, as in a local
+// tile, find their lines in the first cache again.
+static double count_strided(const struct listing *l, int begin, int end) {
+    enum { FAR_BYTES = 1024, LITTLE = 16 };
+    double n = 0;
+    for (int k = begin; k <= end; k++) {
+        const struct instruction *i = &l->items[k];
+        if (i->memory_bytes && llabs(stride_of(l, begin, end, &i->memory)) >= FAR_BYTES &&
+            used_of_line(l, begin, end, &i->memory) <= LITTLE)
+            n++;
+    }
+    return n;
+}
+
 static void add_loop(const struct listing *l, int begin, int end, struct inspection *out,
                      struct most *most) {
     bool is_used[64] = {0};
@@ -187,6 +300,7 @@ static void add_loop(const struct listing *l, int begin, int end, struct inspect
             sums[i->is_fused]++;
         }
     }
+    out->strided += count_strided(l, begin, end);
     out->fused += fused;
     if (fused > most->fused || (most->fused <= 0 && added > most->added)) {
         most->fused = fused;
@@ -229,7 +343,7 @@ static const struct {
     { #field, offsetof(struct inspection, field) }
     KEPT(scalar),   KEPT(vector),    KEPT(vector_bytes), KEPT(fused),
     KEPT(products), KEPT(additions), KEPT(stack),        KEPT(gathers),
-    KEPT(sums),     KEPT(cycles),    KEPT(unit_cycles),
+    KEPT(sums),     KEPT(cycles),    KEPT(unit_cycles),  KEPT(strided),
 #undef KEPT
 };
 enum { N_KEPT = sizeof kept / sizeof kept[0] };
@@ -244,7 +358,7 @@ static bool read_kept(struct arena *a, const char *path, struct inspection *out)
     const char *text = file_exists(path) ? file_read(a, path, 4096, &len, &err) : NULL;
     json_t *json = text ? json_parse(text, len, &err) : NULL;
     struct json_reader r = {.where = "inspection"};
-    json_read_schema(&r, json, "hone.inspection/4");
+    json_read_schema(&r, json, "hone.inspection/5");
     for (int k = 0; k < N_KEPT; k++)
         *field_of(out, k) = json_read_number(&r, json, kept[k].name);
     json_decref(json);
@@ -253,7 +367,7 @@ static bool read_kept(struct arena *a, const char *path, struct inspection *out)
 
 static void keep(struct arena *a, const char *path, struct inspection *i) {
     struct error ignored = {0};
-    json_t *json = json_pack("{s:s}", "schema", "hone.inspection/4");
+    json_t *json = json_pack("{s:s}", "schema", "hone.inspection/5");
     for (int k = 0; k < N_KEPT; k++)
         json_object_set_new(json, kept[k].name, json_real(*field_of(i, k)));
     const char *text = json_print_pretty(a, json);
@@ -292,6 +406,7 @@ void inspect(struct arena *a, const char *object, struct profile *profile) {
     profile_set(profile, METRIC_HOT_UNFUSED, i.products < i.additions ? i.products : i.additions);
     profile_set(profile, METRIC_HOT_STACK, i.stack);
     profile_set(profile, METRIC_HOT_GATHERS, i.gathers);
+    profile_set(profile, METRIC_HOT_STRIDED, i.strided);
     if (i.vector > 0)
         profile_set(profile, METRIC_HOT_VECTOR_BYTES, i.vector_bytes / i.vector);
     if (i.sums > 0)

@@ -15,6 +15,7 @@ struct inspection {
     double products, additions;
     double stack;    // vectors that are moved from or to the stack
     double gathers;  // and scatters
+    double strided;  // accesses that go on by a kilobyte or more a turn and use little of a line
     // Registers that the loop with most multiply-adds sums into; without any, that with most
     // additions.
     double sums;

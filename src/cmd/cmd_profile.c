@@ -98,7 +98,7 @@ static const struct command_options options = {
         "\n"
         "With FILE, a problem, and CANDIDATE (a file of CUDA or with a kernel block, plain,\n"
         "default): it is judged as by hone eval, and if it is correct run again under counters,\n"
-        "in a process of its own; on a CPU (--target cpu) its processes were counted meanwhile.\n"
+        "in a process of its own; on a CPU its processes were counted meanwhile.\n"
         "With RUN.NODE, a node of a stored run; its samples are kept with it, and hone report\n"
         "--html marks the lines of its source by them.",
     .rows = rows,

@@ -181,7 +181,8 @@ static void put_launch(struct arena *a, struct str *s, const struct diagnosed_ke
                 {METRIC_REGISTERS, "registers"},
                 {METRIC_SHARED_BYTES, "bytes shared"}};
     double calls = launch_get(k->launch, METRIC_CALLS), time_s = launch_get(k->launch, METRIC_TIME);
-    const char *between = "  launch    ";
+    static const char head[] = "  launch    ";
+    const char *between = head;
     if (isfinite(time_s)) {
         str_printf(s, "  time      %s", clock_duration(a, time_s * 1e9));
         if (calls > 1)
@@ -194,9 +195,12 @@ static void put_launch(struct arena *a, struct str *s, const struct diagnosed_ke
         str_printf(s, "%s%.0f %s", between, launch_get(k->launch, rows[i].id), rows[i].words);
         between = ", ";
     }
-    if (metrics_has(&k->launch->metrics, METRIC_OCCUPANCY))
+    if (metrics_has(&k->launch->metrics, METRIC_OCCUPANCY)) {
         str_printf(s, "%soccupancy %.0f%%", between, 100 * launch_get(k->launch, METRIC_OCCUPANCY));
-    str_puts(s, "\n");
+        between = ", ";
+    }
+    if (between != head)
+        str_puts(s, "\n");
 }
 
 // Where on the roofline: traffic against the peak of memory, arithmetic against that of its units,

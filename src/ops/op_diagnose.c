@@ -114,11 +114,13 @@ static bool find_target(const struct diagnose_request *q, const struct reading *
 }
 
 // What the files did not say, and what would.
-static void note_absent(struct diagnosis *d) {
+static void note_absent(const struct reading *r, struct diagnosis *d) {
     if (!d->has_counters)
         diagnosis_absent(d, "hardware counters; ncu --csv --page raw --set full prints them");
     if (!d->has_code)
-        diagnosis_absent(d, "machine code; name the cubin as well");
+        diagnosis_absent(d, r->n_codes > 0
+                                ? "machine code: the cubin has no kernel of the profile's"
+                                : "machine code; name the cubin as well");
     if (!d->has_times)
         diagnosis_absent(d, "times, so that all kernels look alike; a profile has them");
 }
@@ -150,7 +152,7 @@ bool op_diagnose(struct arena *a, const struct diagnose_request *q, struct diagn
     plugins_find(a, q->tool, &plugins);
     plugins_run(a, &plugins, out);
     diagnosis_rank(out);
-    note_absent(out);
+    note_absent(&r, out);
     return true;
 }
 

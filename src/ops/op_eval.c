@@ -494,10 +494,15 @@ static void put_launches(struct arena *a, struct str *s, const struct profile *p
 static void put_findings(struct arena *a, struct str *s, const struct eval_report *r) {
     for (int i = 0; i < r->n_findings; i++) {
         const struct finding *f = &r->findings[i];
-        str_printf(s, "  %-9s %s (%s): %s; %s\n", i == 0 ? "findings" : "", f->tool,
-                   finding_weight(a, f), f->cause, f->evidence);
+        bool has_name = f->launch && r->result.profile.n_launches > 1;
+        str_printf(s, "  %-9s %s%s%s (%s): %s; %s", i == 0 ? "findings" : "", f->tool,
+                   has_name ? " in " : "", has_name ? f->launch : "", finding_weight(a, f),
+                   f->cause, f->evidence);
+        if (f->expected_gain > 1.005)
+            str_printf(s, "; worth up to %.2fx", f->expected_gain);
+        str_puts(s, "\n");
         for (int k = 0; k < f->n_actions && k < ACTIONS_SHOWN; k++)
-            str_printf(s, "%*s- %s\n", 14, "", f->actions[k].words);
+            str_printf(s, "%*s- %s\n", 14, "", action_text(a, &f->actions[k]));
     }
 }
 

@@ -252,9 +252,7 @@ const char *op_profile_candidate_text(struct arena *a, const struct candidate_pr
             str_printf(&s, "; worth up to %.2fx", f->expected_gain);
         str_printf(&s, "\n%*s%s\n", 12, "", f->evidence);
         for (int k = 0; k < f->n_actions && k < ACTIONS_SHOWN; k++)
-            str_printf(&s, "%*s- %s%s%s%s\n", 12, "", f->actions[k].words,
-                       f->actions[k].move ? " (" : "", f->actions[k].move ? f->actions[k].move : "",
-                       f->actions[k].move ? ")" : "");
+            str_printf(&s, "%*s- %s\n", 12, "", action_text(a, &f->actions[k]));
     }
     if (p->n_findings == 0)
         str_puts(&s, "findings    none\n");

@@ -83,6 +83,18 @@ static bool is_for(const struct plugin *p, const struct diagnosed_kernel *k) {
     return true;
 }
 
+// A metric that it wants and that hone does not have under any circumstances; NULL: none.
+static const char *unknown_metric(const struct plugin *p) {
+    size_t i;
+    json_t *one;
+    json_array_foreach(json_object_get(p->description, "metrics"), i, one) {
+        enum metric_id id;
+        if (!json_is_string(one) || !metric_find(json_string_value(one), &id))
+            return json_is_string(one) ? json_string_value(one) : "(no text)";
+    }
+    return NULL;
+}
+
 static json_t *kernels_for(const struct plugin *p) {
     json_t *kernels = json_array();
     for (int i = 0; i < p->d->n_kernels; i++) {
@@ -189,6 +201,8 @@ static void run_plugin(struct plugin *p) {
         complain(p, "it does not say its name");
     if (name) {
         p->name = arena_strdup(p->a, name);
+        if (unknown_metric(p))
+            complain(p, arena_printf(p->a, "there is no metric '%.40s'", unknown_metric(p)));
         json_t *kernels = kernels_for(p);
         if (json_array_size(kernels) > 0) {
             json_t *input = json_pack("{s:s, s:o, s:O}", "schema", "hone.tool_input/1", "device",

@@ -29,6 +29,10 @@ const char *finding_weight(struct arena *a, const struct finding *f) {
     return arena_printf(a, "%s, confidence %.1f", severity_name(f->severity), f->confidence);
 }
 
+const char *action_text(struct arena *a, const struct action *act) {
+    return act->move ? arena_printf(a, "%s (%s)", act->words, act->move) : act->words;
+}
+
 static json_t *action_to_json(const struct action *act) {
     json_t *json = json_pack("{s:s, s:o, s:i, s:o}", "words", act->words, "knob",
                              json_optional_text(act->knob), "direction", act->direction, "word",

@@ -47,5 +47,7 @@ struct finding {
 const char *severity_name(enum severity s);
 // For people: "high, confidence 0.9".
 const char *finding_weight(struct arena *a, const struct finding *f);
+// "wider vectors (y: vec 8 -> 16)": what to do, and the move of this block that does it.
+const char *action_text(struct arena *a, const struct action *act);
 json_t *finding_to_json(const struct finding *f);
 bool finding_from_json(struct arena *a, const json_t *json, struct finding *f, struct error *err);

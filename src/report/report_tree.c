@@ -228,8 +228,13 @@ static void say_findings(struct str *out, const struct search_node *n) {
         report_wrap(out, str_text(&line), 10, 10);
         str_reset(&line);
         for (int j = 0; j < f->n_actions; j++) {
+            const struct action *act = &f->actions[j];
             str_printf(out, "%10s- ", "");
-            report_wrap(out, f->actions[j].words, 12, 12);
+            report_wrap(out, act->words, 12, 12);
+            if (act->move) {
+                str_printf(out, "%12s", "");
+                report_wrap(out, act->move, 12, 12);
+            }
         }
     }
 }

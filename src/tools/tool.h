@@ -68,6 +68,7 @@ extern const struct tool tool_idle;     // threads idle
 extern const struct tool tool_width;    // narrow vectors
 extern const struct tool tool_stack;    // vectors on the stack
 extern const struct tool tool_gather;   // gathers
+extern const struct tool tool_stride;   // loops across rows
 extern const struct tool tool_fused;    // no multiply-adds
 extern const struct tool tool_sums;     // too few sums under way
 extern const struct tool tool_moved;    // bytes beyond the least

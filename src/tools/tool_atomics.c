@@ -27,8 +27,8 @@ static bool is_shared(struct arena *a, const struct tool_subject *s, struct find
     if (!(share > 5 * MANY) || !(subject_get(s, METRIC_L1_BUSY) > 0.5))
         return false;
     f->severity = share > BAD ? SEVERITY_HIGH : SEVERITY_MEDIUM;
-    f->cause = "atomics on shared memory are a good part of the work";
-    f->evidence = arena_printf(a, "%.1f%% of the instructions; its pipe is %.0f%% busy",
+    f->cause = "atomics fill the path to shared memory";
+    f->evidence = arena_printf(a, "%.1f%% of the instructions are such atomics; it is %.0f%% busy",
                                100 * share, 100 * subject_get(s, METRIC_L1_BUSY));
     f->expected_gain = 1 / (1 - fmin(0.9, 1.5 * share));
     tool_add_number(f, METRIC_SHARED_ATOMICS, subject_get(s, METRIC_SHARED_ATOMICS), NAN);
@@ -49,7 +49,8 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     // Where nothing is busy the warps wait, and what they wait for are these.
     bool is_waiting = isfinite(executed) && s->measured.kind == CLASS_LATENCY;
     f->severity = share > BAD || is_waiting ? SEVERITY_HIGH : SEVERITY_MEDIUM;
-    f->cause = "atomics on memory are a good part of the work";
+    f->cause = is_waiting ? "warps wait for atomics on memory"
+                          : "atomics on memory, each as slow as many other instructions";
     f->evidence = isfinite(executed)
                       ? arena_printf(a, "%.1f%% of the instructions are atomics", 100 * share)
                       : arena_printf(a, "%.0f of %.0f instructions of the hot loop", hot,

@@ -24,7 +24,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
         !(subject_waiting(s, METRIC_STALL_WAIT) > 0.5))
         return false;
     f->severity = share > 0.5 && !(issue > 0.4) ? SEVERITY_HIGH : SEVERITY_MEDIUM;
-    f->cause = "warps wait for the instruction before";
+    f->cause = "warps wait for the result of the instruction before";
     f->evidence =
         arena_printf(a, "%.1f of %.1f cycles between two instructions of a warp", cycles, all);
     f->expected_gain = fmin(1 / (1 - fmin(share, 0.95)), 1 / fmax(issue, 0.05));

@@ -44,7 +44,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     f->cause = "blocks fetch the same tiles from L2, each for itself";
     f->evidence = arena_printf(a, "L2 is %.0f%% busy and delivers %s, %.0f times what %s",
                                100 * busy, bound_quantity(a, delivered, "B"), times,
-                               once < read ? "there is" : "memory gave");
+                               once < read ? "the launch can touch" : "memory gave");
     f->expected_gain = 1 / (1 - SPARED * fmin(1, busy));
     tool_add_number(f, METRIC_L2_BUSY, busy, BUSY);
     tool_add_number(f, METRIC_L2_READ_SECTORS, delivered / SECTOR, SHARED_TILES * once / SECTOR);

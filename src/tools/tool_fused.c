@@ -8,9 +8,8 @@
 static const double MUCH = 0.3;
 
 static const struct action one[] = {
-    WORDS("multiply-adds: fma() or -ffp-contract=fast, and -mfma or -march=native so that the "
-          "compiler "
-          "may use them"),
+    WORDS("let the compiler contract a * b + c: the product and the sum in one expression, without "
+          "a pragma or attribute that forbids it (FP_CONTRACT); or fmaf()"),
 };
 
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {

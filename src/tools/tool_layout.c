@@ -24,7 +24,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
         !(ratio < SAME) || subject_is_near(s))
         return false;
     f->severity = s->share > BAD ? SEVERITY_HIGH : SEVERITY_MEDIUM;
-    f->cause = "a kernel only moves data from one order to another";
+    f->cause = "a kernel only moves data: a copy, or another order of them";
     f->evidence = arena_printf(
         a, "%.0f%% of the time; no arithmetic, and as much is read as written", 100 * s->share);
     f->expected_gain = INFINITY;  // of this launch nothing need stay

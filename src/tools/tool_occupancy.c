@@ -44,14 +44,15 @@ static const struct action larger_blocks[] = {
 // A block has at most half of the threads, so that its size alone is in the way only where larger
 // ones would fit worse still.
 static const struct {
-    const char *name;
+    const char *subject;  // of the sentence, with its verb
     const struct action *actions;
     int n_actions;
 } limiters[LIMIT_COUNT] = {
-    [LIMIT_REGISTERS] = {"registers", fewer_registers, ARRAY_LEN(fewer_registers)},
-    [LIMIT_SHARED] = {"shared memory", less_shared, ARRAY_LEN(less_shared)},
-    [LIMIT_BLOCKS] = {"the number of blocks it can hold", larger_blocks, ARRAY_LEN(larger_blocks)},
-    [LIMIT_THREADS] = {"the size of a block", NULL, 0},
+    [LIMIT_REGISTERS] = {"registers keep", fewer_registers, ARRAY_LEN(fewer_registers)},
+    [LIMIT_SHARED] = {"shared memory keeps", less_shared, ARRAY_LEN(less_shared)},
+    [LIMIT_BLOCKS] = {"the number of blocks that fit keeps", larger_blocks,
+                      ARRAY_LEN(larger_blocks)},
+    [LIMIT_THREADS] = {"the size of a block keeps", NULL, 0},
 };
 
 // Half or twice as many rows of a block are half or twice its threads and its shared memory: does a
@@ -92,7 +93,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     enum occupancy_limit by = occupancy_of(s->target, m).by;
     f->severity = occupancy < enough / 2 ? SEVERITY_HIGH : SEVERITY_MEDIUM;
     f->cause =
-        arena_printf(a, "%s keeps a multiprocessor from holding more threads", limiters[by].name);
+        arena_printf(a, "%s a multiprocessor from holding more threads", limiters[by].subject);
     f->evidence = arena_printf(
         a,
         "occupancy %.0f%%: %.0f block%s of %.0f threads at a time; %.0f registers a "

@@ -15,11 +15,16 @@ static const struct action by_four[] = {
     WORDS("wgmma from shared memory by four warps (compile for sm_90a), tiles brought by bulk "
           "copies"),
 };
+bool subject_is_on_slow_path(const struct tool_subject *s) {
+    bool has_groups = s->target->isa && strncmp(s->target->isa, "sm_90", 5) == 0;
+    return has_groups && subject_get(s, METRIC_CODE_TENSOR) > 0 &&
+           !(subject_get(s, METRIC_CODE_TENSOR_GROUP) > 0);
+}
+
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
     double by_warp = subject_get(s, METRIC_CODE_TENSOR);
-    bool has_groups = s->target->isa && strncmp(s->target->isa, "sm_90", 5) == 0;
-    if (!has_groups || !(by_warp > 0) || subject_get(s, METRIC_CODE_TENSOR_GROUP) > 0 ||
-        s->measured.kind == CLASS_MEMORY || s->analytic.kind == CLASS_MEMORY || subject_is_near(s))
+    if (!subject_is_on_slow_path(s) || s->measured.kind == CLASS_MEMORY ||
+        s->analytic.kind == CLASS_MEMORY || subject_is_near(s))
         return false;
     f->severity = SEVERITY_MEDIUM;
     f->cause = "matrix instructions of single warps, which do not reach the full rate of this card";

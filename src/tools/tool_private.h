@@ -47,6 +47,17 @@ bool subject_awaits_memory(const struct tool_subject *s);
 // for. NAN: none to speak of, or not known.
 double subject_fills(const struct tool_subject *s);
 
+// Do the innermost loops of a CPU's kernel run across rows? False also where nobody has looked.
+bool subject_is_strided(const struct tool_subject *s);
+
+// Does it use matrix instructions of single warps only, on a card where four warps together do
+// more?
+bool subject_is_on_slow_path(const struct tool_subject *s);
+
+// The share of memory's peak from which on it is as busy as it gets: a little below what a plain
+// copy reaches on this card, by its measured ceilings.
+double subject_memory_full(const struct tool_subject *s);
+
 // Is there no arithmetic in the machine code of this kernel? False also where nobody has read it.
 bool metrics_only_moves(const struct metrics *m);
 

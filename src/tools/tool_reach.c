@@ -28,7 +28,7 @@ static const struct action memory_actions[] = {
         "that is read before it is written, is more than the least"),
     WORDS("bring loops over the same data together, and keep what is read again in a local array "
           "that fits the first caches"),
-    WORDS("write results past the caches (hone_stream16)"),
+    WORDS("write results past the caches (hone_stream8 or hone_stream16 of hone_math.h)"),
     WORDS("fetch ahead (__builtin_prefetch), and keep arithmetic from waiting for it"),
 };
 
@@ -37,16 +37,27 @@ static const struct action compute_actions[] = {
     TURN("micro", +1, "more independent sums per step"),
     TURN("tile", +1, "work on larger tiles, so that data are used more often while they are near"),
     TURN("unroll", +1, "more independent work per step"),
-    WORDS("more independent sums in the innermost loop: enough of them to cover the latency of a "
-          "multiply-add"),
 };
 
-// Only products read operands so often that it pays to keep them near, or to copy them.
+// Only products have sums to spare, and read operands so often that it pays to keep them near, or
+// to copy them.
 static const struct action product_actions[] = {
+    WORDS("more independent sums in the innermost loop: enough of them to cover the latency of a "
+          "multiply-add"),
     WORDS("use what is loaded into registers more often before the next load"),
     WORDS("block the loops so that what is read again lies in the nearest cache that holds it"),
     TURN("pack", 0, "lay the operand out in the order in which it is read"),
     WORDS("pack operands once into the order in which they are read, in scratch"),
+};
+
+// Elsewhere functions are what takes the time, if there are any.
+static const struct action elementwise_actions[] = {
+    WORDS("fewer instructions for each element: what does not change out of the loop, a reciprocal "
+          "in place of divisions"),
+};
+static const struct action function_actions[] = {
+    WORDS("functions (exp, tanh, erf) on whole vectors, as hone_math.h has them: those of the C "
+          "library take one element at a time"),
 };
 
 // On a GPU knobs have other names, and other things are in the way.
@@ -76,10 +87,16 @@ static const struct action gpu_compute_actions[] = {
     TURN("tile", +1, "larger tiles, so that data are used more often while they are near"),
     TURN("vec", +1, "load wider vectors"),
     TURN("minblocks", +1, "more blocks at a time"),
+};
+static const struct action gpu_product_actions[] = {
     WORDS("load the next tile (asynchronous copies) while this one is used"),
     WORDS("more sums per thread for each value read from shared memory"),
     WORDS("read shared memory 16 bytes at a time, without conflicts between its banks"),
     WORDS("use the matrix units, where the precision that the problem asks for allows it"),
+};
+static const struct action gpu_elementwise_actions[] = {
+    WORDS("fewer instructions for each element: index arithmetic out of the loop, a reciprocal in "
+          "place of divisions, fast functions where the precision allows it"),
 };
 
 // Put before those where what is held per thread and block is already too much.
@@ -122,18 +139,28 @@ static bool tiles_overflow(const struct tool_subject *s) {
     return false;
 }
 
-static void add_compute_actions(const struct tool_subject *s, struct finding *f) {
-    if (!s->target->is_gpu) {
-        if (tiles_overflow(s))
-            tool_add_actions(f, s, smaller_tiles, ARRAY_LEN(smaller_tiles));
-        tool_add_actions(f, s, compute_actions, ARRAY_LEN(compute_actions));
-        if (s->in->bound->work.contract_flops > 0)
-            tool_add_actions(f, s, product_actions, ARRAY_LEN(product_actions));
+static void add_cpu_compute_actions(const struct tool_subject *s, struct finding *f) {
+    const struct work *w = &s->in->bound->work;
+    if (tiles_overflow(s))
+        tool_add_actions(f, s, smaller_tiles, ARRAY_LEN(smaller_tiles));
+    tool_add_actions(f, s, compute_actions, ARRAY_LEN(compute_actions));
+    if (w->contract_flops > 0) {
+        tool_add_actions(f, s, product_actions, ARRAY_LEN(product_actions));
         return;
     }
+    if (w->function_ops > 0)
+        tool_add_actions(f, s, function_actions, ARRAY_LEN(function_actions));
+    tool_add_actions(f, s, elementwise_actions, ARRAY_LEN(elementwise_actions));
+}
+
+static void add_gpu_compute_actions(const struct tool_subject *s, struct finding *f) {
     if (subject_get(s, METRIC_OCCUPANCY) < CROWDED)
         tool_add_actions(f, s, gpu_crowded_actions, ARRAY_LEN(gpu_crowded_actions));
     tool_add_actions(f, s, gpu_compute_actions, ARRAY_LEN(gpu_compute_actions));
+    if (s->in->bound->work.contract_flops > 0)
+        tool_add_actions(f, s, gpu_product_actions, ARRAY_LEN(gpu_product_actions));
+    else
+        tool_add_actions(f, s, gpu_elementwise_actions, ARRAY_LEN(gpu_elementwise_actions));
 }
 
 static void add_actions(const struct tool_subject *s, struct finding *f) {
@@ -145,7 +172,10 @@ static void add_actions(const struct tool_subject *s, struct finding *f) {
             tool_add_actions(f, s, memory_actions, ARRAY_LEN(memory_actions));
         break;
     case BOUND_COMPUTE:
-        add_compute_actions(s, f);
+        if (s->target->is_gpu)
+            add_gpu_compute_actions(s, f);
+        else
+            add_cpu_compute_actions(s, f);
         break;
     case BOUND_LAUNCH:
         tool_add_actions(f, s, launch_actions, ARRAY_LEN(launch_actions));
@@ -158,8 +188,8 @@ static void add_actions(const struct tool_subject *s, struct finding *f) {
 
 static const char *evidence(struct arena *a, const struct bound *b, double time_s) {
     double bytes = b->work.bytes_read + b->work.bytes_written;
-    const char *head = arena_printf(a, "%.4g ms, reach %.4g ms (%.0f%%)", time_s * 1e3,
-                                    b->reach_s * 1e3, 100 * b->reach_s / time_s);
+    const char *head = arena_printf(a, "%.4g ms, reach %.4g ms (%s)", time_s * 1e3,
+                                    b->reach_s * 1e3, str_percent(a, b->reach_s / time_s));
     if (b->side == BOUND_MEMORY)
         return arena_printf(a, "%s; least traffic at %.1f GB/s, measured ceiling %.1f GB/s", head,
                             bytes / time_s / 1e9, bytes / b->reach_memory_s / 1e9);

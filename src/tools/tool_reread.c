@@ -22,18 +22,19 @@ static const struct action once[] = {
 };
 
 // Over all launches; NAN where some was not counted.
-static double bytes_moved(const struct profile *p) {
+static double sum_of(const struct profile *p, enum metric_id id) {
     double sum = 0;
     for (int i = 0; i < p->n_launches; i++)
-        sum += launch_get(&p->launches[i], METRIC_DRAM_READ_BYTES) +
-               launch_get(&p->launches[i], METRIC_DRAM_WRITE_BYTES);
+        sum += launch_get(&p->launches[i], id);
     return p->n_launches > 0 ? sum : NAN;
 }
 
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
     const struct bound *b = s->in->bound;
     double least = b ? b->work.bytes_read + b->work.bytes_again + b->work.bytes_written : NAN;
-    double moved = bytes_moved(s->in->profile), times = moved / least;
+    double read = sum_of(s->in->profile, METRIC_DRAM_READ_BYTES);
+    double written = sum_of(s->in->profile, METRIC_DRAM_WRITE_BYTES);
+    double moved = read + written, times = moved / least;
     double busy = s->measured.memory_busy;
     if (!(times > TOLERATED) || !(moved - least > SMALL_BYTES))
         return false;
@@ -42,7 +43,8 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     f->evidence = arena_printf(a, "%s, %.2f times the least (%s)", bound_quantity(a, moved, "B"),
                                times, bound_quantity(a, least, "B"));
     f->expected_gain = 1 / (1 - (isfinite(busy) ? busy : 1) * (1 - 1 / times));
-    tool_add_number(f, METRIC_DRAM_READ_BYTES, moved, least);
+    tool_add_number(f, METRIC_DRAM_READ_BYTES, read, b->work.bytes_read + b->work.bytes_again);
+    tool_add_number(f, METRIC_DRAM_WRITE_BYTES, written, b->work.bytes_written);
     tool_add_actions(f, s, once, ARRAY_LEN(once));
     return true;
 }

@@ -7,8 +7,6 @@
 
 // A few scalar instructions (a loop's tail, an accumulator's end) are in every loop.
 static const double TOLERATED = 0.25, MOST = 0.75;
-// Of the turns of a row's loop: from here on the loop for what is left over is the hot one.
-static const double REMAINDER = 0.1;
 
 static const struct action actions[] = {
     TURN("vec", +1, "ask for vectors of more lanes"),
@@ -31,8 +29,10 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     double share = scalar / (scalar + vector), lanes = s->target->vector_bytes / 4.0;
     int64_t row = 0;
     int vec = 0;
-    // A block whose vectors leave elements over has a loop for them; `tail` speaks of that.
-    if (!isfinite(share) || share <= TOLERATED || subject_remainder(s, &row, &vec) > REMAINDER)
+    // A block whose vectors leave elements over has a scalar loop for them; `tail` says when it
+    // weighs something.
+    if (!isfinite(share) || share <= TOLERATED || subject_remainder(s, &row, &vec) > 0 ||
+        subject_is_strided(s))  // no vectors before the loops are exchanged
         return false;
     f->severity = share > MOST ? SEVERITY_HIGH : SEVERITY_MEDIUM;
     f->cause = arena_printf(a, "%sinnermost loops compute one element at a time",

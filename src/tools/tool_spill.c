@@ -16,6 +16,13 @@ static const struct action fewer_values[] = {
     WORDS("hold fewer values per thread, or allow it more registers (__launch_bounds__)"),
 };
 
+static const struct action known_indices[] = {
+    WORD("keep", "shared", "keep the row in shared memory"),
+    TURN("items", -1, "fewer values per thread"),
+    WORDS("unroll, so that every index is known when it is compiled; or keep the array in shared "
+          "memory"),
+};
+
 // Three cases: registers spilled, in the hot loop or beside it; and arrays that are indexed by what
 // the compiler does not know. Without a look at the code any spill may be in the loop.
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
@@ -38,10 +45,10 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
         spills ? arena_printf(a, "%.0f bytes per thread, at %.0f registers", spilled, registers)
                : arena_printf(a, "%.0f bytes per thread, and no spills", bytes);
     if (isfinite(hot))
-        f->evidence = is_cold
-                          ? arena_printf(a, "%s; none of it in the hot loop", f->evidence)
-                          : arena_printf(a, "%s; %.0f of %.0f instructions of the hot loop",
-                                         f->evidence, hot, subject_get(s, METRIC_HOT_INSTRUCTIONS));
+        f->evidence =
+            is_cold ? arena_printf(a, "%s; none of it in the hot loop", f->evidence)
+                    : arena_printf(a, "%s; %.0f of %.0f instructions of the hot loop access it",
+                                   f->evidence, hot, subject_get(s, METRIC_HOT_INSTRUCTIONS));
     // An access to local memory costs about what four instructions do, as long as L1 holds it.
     double share = fmin(0.9, 4 * hot / (subject_get(s, METRIC_HOT_INSTRUCTIONS) + 3 * hot));
     f->expected_gain = hot > 0 ? 1 / (1 - share) : NAN;
@@ -51,10 +58,8 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     tool_add_number(f, METRIC_REGISTERS, registers, NAN);
     if (spills)
         tool_add_actions(f, s, fewer_values, ARRAY_LEN(fewer_values));
-    else if (f->n_actions < FINDING_ACTIONS_MAX)
-        f->actions[f->n_actions++] =
-            (struct action){.words = "unroll, so that every index is known when it is compiled; or "
-                                     "keep the array in shared memory"};
+    else
+        tool_add_actions(f, s, known_indices, ARRAY_LEN(known_indices));
     return true;
 }
 

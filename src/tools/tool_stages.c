@@ -87,7 +87,10 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     if (!(part > WORTH) || subject_is_near(s))
         return false;
     f->severity = part > BAD ? SEVERITY_HIGH : SEVERITY_MEDIUM;
-    f->cause = "kernels that wait for memory write what the next one reads";
+    // Of a program only the sizes are known, not who reads what.
+    f->cause = s->in->candidate
+                   ? "kernels that wait for memory write what the next one reads"
+                   : "kernels that wait for memory write what others read, by the sizes of both";
     f->evidence = arena_printf(
         a, "%d such pair%s in %d kernels: %.0f%% of the time moves values between them", n_pairs,
         n_pairs == 1 ? "" : "s", p->n_launches, 100 * part);

@@ -63,6 +63,15 @@ static const struct {
     {METRIC_STALL_DRAIN, "warps wait for their last stores", drain, ARRAY_LEN(drain), true},
 };
 
+// Loads of constants at an address of each thread go through the queue of shared memory:
+// tool_constant speaks of those where there is nothing else in it.
+static bool is_of_constants(const struct tool_subject *s, enum metric_id reason) {
+    return (reason == METRIC_STALL_SHORT || reason == METRIC_STALL_MIO_THROTTLE) &&
+           subject_get(s, METRIC_HOT_CONSTANTS) > 0 &&
+           subject_get(s, METRIC_HOT_SHARED_LOADS) == 0 &&
+           subject_get(s, METRIC_HOT_FUNCTIONS) == 0;
+}
+
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
     double all = subject_stalls(s), issue = subject_get(s, METRIC_ISSUE_BUSY);
     int most = 0;
@@ -73,7 +82,8 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     double cycles = subject_get(s, reasons[most].id), share = cycles / all;
     bool is_saturated =
         (reasons[most].is_memory && s->measured.memory_busy >= SATURATED) || subject_is_full(s);
-    if (!(share > MUCH) || !(issue < ISSUING) || is_saturated)
+    if (!(share > MUCH) || !(issue < ISSUING) || is_saturated ||
+        is_of_constants(s, reasons[most].id))
         return false;
     f->severity = SEVERITY_MEDIUM;  // why they wait others say
     f->cause = reasons[most].cause;

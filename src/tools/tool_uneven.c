@@ -33,7 +33,8 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     double work = is_tilted ? level : part;
     f->severity = work < 0.5 ? SEVERITY_HIGH : SEVERITY_MEDIUM;
     f->cause = is_tilted ? "some multiprocessors work while others have ended: unequal work"
-                         : "multiprocessors hold fewer warps than fit: blocks take unequal time";
+                         : "multiprocessors hold fewer warps than fit: blocks take unequal time, "
+                           "or end too soon";
     f->evidence =
         is_tilted
             ? arena_printf(a, "multiprocessors work %.0f%% as long as the longest, on average",

@@ -9,8 +9,6 @@ static const double ENOUGH = 0.75;
 
 static const struct action wider[] = {
     TURN("vec", +1, "vectors of more lanes"),
-    WORDS("vectors as wide as the machine's registers; the compiler takes narrower ones by itself "
-          "(-mprefer-vector-width=512 where the processor has them)"),
 };
 
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
@@ -24,6 +22,13 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
         s->analytic.kind == CLASS_COMPUTE ? subject_width_gain(s, widest / bytes) : NAN;
     tool_add_number(f, METRIC_HOT_VECTOR_BYTES, bytes, ENOUGH * widest);
     tool_add_actions(f, s, wider, ARRAY_LEN(wider));
+    int lanes = (int)widest / 4;
+    struct action by_hand = WORDS(
+        arena_printf(a,
+                     "write the innermost loops in vectors of %d lanes (f32x%d of hone_math.h, or "
+                     "vector_size(%.0f)): the compiler takes narrower ones by itself",
+                     lanes, lanes, widest));
+    tool_add_actions(f, s, &by_hand, 1);
     return true;
 }
 

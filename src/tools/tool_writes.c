@@ -7,9 +7,8 @@
 #include "tools/tool.h"
 #include "tools/tool_private.h"
 
-// Bytes read for writing, of those written; turns: memory's throughput of its peak, of which a
-// plain copy reaches 0.89 on an H200.
-static const double BAD = 0.5, SLOW_TO = 0.85, SLOW = 0.8;
+// Bytes read for writing, of those written; turns: of the throughput that a plain copy reaches.
+static const double BAD = 0.5, SLOW = 0.94;
 
 static const struct action whole[] = {
     WORDS("write whole sectors: fill the gaps of padded structures too, or store fields in arrays "
@@ -27,17 +26,17 @@ static const struct action longer[] = {
 static bool find_turns(struct arena *a, const struct tool_subject *s, double read, double written,
                        struct finding *f) {
     double share = read / (read + written), busy = s->measured.busy;
-    double occupied = subject_get(s, METRIC_ACHIEVED_OCCUPANCY);
+    double occupied = subject_get(s, METRIC_ACHIEVED_OCCUPANCY), full = subject_memory_full(s);
     if (!(share > 0.3 && share < 0.7) || s->measured.kind != CLASS_MEMORY ||
-        s->measured.part != PART_DRAM || !(busy < SLOW_TO) || !(occupied > 0.6) ||
-        !subject_awaits_memory(s) || subject_is_near(s))
-        return false;
-    f->severity = busy < SLOW ? SEVERITY_MEDIUM : SEVERITY_LOW;
+        s->measured.part != PART_DRAM || !(busy < full) || !(occupied > 0.6) ||
+        !subject_awaits_memory(s) || subject_is_near(s) || subject_get(s, METRIC_HOT_LOCAL) > 0)
+        return false;  // what lies in local memory is tool_spill's
+    f->severity = busy < SLOW * full ? SEVERITY_MEDIUM : SEVERITY_LOW;
     f->cause = "memory loses time between short runs of reading and of writing";
     f->evidence = arena_printf(a, "%.0f%% of the traffic is reads, and memory is busy %.0f%%",
                                100 * share, 100 * busy);
-    f->expected_gain = SLOW_TO / busy;
-    tool_add_number(f, METRIC_DRAM_BUSY, busy, SLOW_TO);
+    f->expected_gain = full / busy;
+    tool_add_number(f, METRIC_DRAM_BUSY, busy, full);
     tool_add_number(f, METRIC_DRAM_READ_BYTES, read, NAN);
     tool_add_number(f, METRIC_DRAM_WRITE_BYTES, written, NAN);
     tool_add_actions(f, s, longer, ARRAY_LEN(longer));

@@ -15,17 +15,23 @@
 #include "tools/tool_private.h"
 
 // Of equals the earlier ranks first: what names a cause stands before what only says how far.
-const struct tool *const tools[] = {
-    &tool_scalar,     &tool_width,     &tool_stack,     &tool_gather,  &tool_fused,
-    &tool_sums,       &tool_moved,     &tool_tail,      &tool_faults,  &tool_sharing,
-    &tool_idle,       &tool_copies,    &tool_host,      &tool_spill,   &tool_tensor,
-    &tool_starved,    &tool_path,      &tool_coalesce,  &tool_banks,   &tool_atomics,
-    &tool_fence,      &tool_precision, &tool_slow,      &tool_convert, &tool_waves,
-    &tool_occupancy,  &tool_flight,    &tool_narrow,    &tool_reuse,   &tool_barrier,
-    &tool_divergence, &tool_uneven,    &tool_chain,     &tool_fetch,   &tool_constant,
-    &tool_hits,       &tool_thrash,    &tool_writes,    &tool_cluster, &tool_stages,
-    &tool_layout,     &tool_stall,     &tool_reread,    &tool_launch,  &tool_gaps,
-    &tool_clock,      &tool_disagree,  &tool_saturated, &tool_reach,   NULL};
+const struct tool *const tools[] = {&tool_scalar,    &tool_width,      &tool_stack,
+                                    &tool_gather,    &tool_stride,     &tool_fused,
+                                    &tool_sums,      &tool_moved,      &tool_tail,
+                                    &tool_faults,    &tool_sharing,    &tool_idle,
+                                    &tool_copies,    &tool_host,       &tool_spill,
+                                    &tool_tensor,    &tool_starved,    &tool_path,
+                                    &tool_coalesce,  &tool_banks,      &tool_atomics,
+                                    &tool_fence,     &tool_precision,  &tool_slow,
+                                    &tool_convert,   &tool_waves,      &tool_occupancy,
+                                    &tool_flight,    &tool_narrow,     &tool_reuse,
+                                    &tool_barrier,   &tool_divergence, &tool_uneven,
+                                    &tool_chain,     &tool_fetch,      &tool_constant,
+                                    &tool_hits,      &tool_thrash,     &tool_writes,
+                                    &tool_cluster,   &tool_stages,     &tool_layout,
+                                    &tool_stall,     &tool_reread,     &tool_launch,
+                                    &tool_gaps,      &tool_clock,      &tool_disagree,
+                                    &tool_saturated, &tool_reach,      NULL};
 
 enum { FOUND_MAX = 64 };
 
@@ -102,6 +108,16 @@ bool subject_awaits_memory(const struct tool_subject *s) {
     return !isfinite(waits) || share > 0.4;
 }
 
+double subject_memory_full(const struct tool_subject *s) {
+    // Of the peak by the data sheet, on an H200: what a card is taken for that was not measured.
+    static const double COPY = 0.89, NEARLY = 0.955;
+    const struct target *t = s->target;
+    double share = t->ceilings.present && t->peak_bytes_per_s > 0
+                       ? ceilings_bandwidth(&t->ceilings, 0.5) / t->peak_bytes_per_s
+                       : NAN;
+    return NEARLY * (share > 0.5 && share <= 1 ? share : COPY);
+}
+
 double subject_rest(const struct tool_subject *s, double gain) {
     double busy = s->measured.memory_busy;
     return busy > 0 ? fmin(gain, 1 / busy) : gain;
@@ -161,7 +177,8 @@ static double most_of_one(const struct tool_subject *s) {
 }
 
 double subject_gain(const struct tool_subject *s, const struct tool *t, double gain) {
-    return isfinite(s->gap) ? fmin(gain, t->is_symptom ? s->gap : most_of_one(s)) : gain;
+    double most = t->is_symptom ? s->gap : most_of_one(s);
+    return gain > most ? most : gain;
 }
 
 void tool_add_number(struct finding *f, enum metric_id id, double value, double limit) {

@@ -12,6 +12,9 @@ expect_match 0 '^ncu, raw page: 1 launch of 1 kernel on NVIDIA H200$' diagnose "
 also '^  class     memory-bound .memory 89% busy'
 also '^  findings  saturated .low, confidence 0.9.: near the limit of memory; worth up to 1.13x$'
 also '^absent: machine code; name the cubin as well$'
+expect_match 0 "^absent: machine code: the cubin has no kernel of the profile's$" diagnose "$ncu/copy_raw.csv" "$cubin/twins_90a.cubin"
+expect_match 0 '^first$' diagnose "$cubin/lines_90a.cubin"
+printf '%s\n' "$got" | grep -A1 '^first$' | grep -q '^  findings  none$' || fail "an empty line: $got"
 expect_match 0 '^  time      498 µs each, 2 launches; 67% of the time' diagnose "$ncu/copy_raw_comma.csv"
 expect_match 0 '^ncu, details page' diagnose "$ncu/copy_details.csv"
 expect_match 0 '^machine code: 16 kernels on any sm_90a$' diagnose "$cubin/twins_90a.cubin"

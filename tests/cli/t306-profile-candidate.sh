@@ -8,10 +8,10 @@ has() {
     printf '%s\n' "$got" | grep -Eq -e "$1" || fail "no line '$1' in:
 $got"
 }
-valid candidate_profile "$HONE" profile --json --repeat 2 affine.hone right.cu
+valid candidate_profile "$HONE" profile --target cuda --json --repeat 2 affine.hone right.cu
 [ "$(grep -c '"dram_busy": 0.91' json)" = 2 ] || fail 'no counters in the profile, or not by the process that stays'
 [ "$(sed -n '/"again_s"/,/]/p' json | grep -c '[0-9],*$')" = 3 ] || fail 'not counted three times'
-expect_match 1 '^only what is correct is profiled$' "$HONE" profile affine.hone noop.cu
+expect_match 1 '^only what is correct is profiled$' "$HONE" profile --target cuda affine.hone noop.cu
 expect_match 2 'there are no runs here' "$HONE" profile no-such.7
 expect_match 3 'are for a GPU' "$HONE" profile --target cpu --repeat 2 affine.hone default
 # What a candidate is written for decides, then what the machine has: here a CPU.
@@ -20,7 +20,10 @@ printf '%s\n' "$got" | grep -q '^affine, default, on Fake' && fail 'not on the C
 has '^(counters    .* cycles|absent: counters of the processor: )'
 has '^(hot loop    .* cycles a turn by llvm-mca|absent: cycles of hot loops: )'
 printf '%s\n' "$got" | grep -q '^runs:' && fail 'no run of its own'
-valid candidate_profile "$HONE" profile --json --target cpu affine.hone default
+valid candidate_profile "$HONE" profile --json affine.hone default
+# A node of a run on a CPU, where no target is named: on what its run was on.
+"$HONE" optimize affine.hone --target cpu --evals 1 --no-calibrate >out 2>&1 || fail "$(cat out)"
+expect_match 0 '^affine, .*, on .* threads?: ok' "$HONE" profile last.0
 
 # A table gets counters, and a search on it has them: what was cut off is counted again.
 "$HONE" tabulate affine.hone --target cuda --limit 1 --seconds 0.01 --no-calibrate -o t.table >out 2>&1 || fail "$(cat out)"

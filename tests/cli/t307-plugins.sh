@@ -34,6 +34,8 @@ only mine '{"name": "mine", "metrics": ["hot_fma"]}' 'exit 1'
 [ ! -e mine.in ] || fail 'a kernel without the metric was shown'
 
 # Mistakes.
+only mine '{"name": "mine", "metrics": ["l2_hits"]}' 'exit 1'
+expect_match 0 "^absent: what the tool mine says: there is no metric 'l2_hits'\$" "$HONE" diagnose "$file"
 only mine '{"name": "mine"}' 'exit 3'
 expect_match 0 '^absent: what the tool mine says: it ended with status 3$' "$HONE" diagnose "$file"
 only mine '{"name": "mine"}' 'echo hello'

@@ -95,6 +95,42 @@ Test(inspect, counts_only_vectors_that_did_not_fit) {
     cr_expect_eq(i.stack, 3);
 }
 
+// Down a column, one element of each line, by whatever way the address goes on; not along a row,
+// nor by whole vectors, nor within a small tile.
+Test(inspect, counts_accesses_that_run_across_rows) {
+    static const struct {
+        const char *text;
+        double strided;
+    } cases[] = {
+        {"  10:\tvmovss (%rax),%xmm0\n  14:\tvaddss %xmm0,%xmm1,%xmm1\n"
+         "  18:\tadd    $0x1040,%rax\n  1c:\tjne    10 <x>\n",
+         1},
+        {"  10:\tvaddss (%rdi,%rax,4),%xmm1,%xmm1\n  18:\tadd    $0x410,%rax\n"
+         "  1c:\tjne    10 <x>\n",
+         1},
+        {"  10:\tvmulss 0x8(%rdx),%xmm3,%xmm0\n  14:\tvmovss %xmm0,(%rcx)\n"
+         "  18:\tlea    0x2000(%rdx),%rdx\n  1c:\tsub    $0xffffffffffffe000,%rcx\n"
+         "  20:\tjne    10 <x>\n",
+         2},
+        {"  10:\tvmovss (%rax),%xmm0\n  18:\tadd    $0x4,%rax\n  1c:\tjne    10 <x>\n", 0},
+        {"  10:\tvmulps (%rax),%zmm0,%zmm1\n  18:\tadd    $0x1040,%rax\n  1c:\tjne    10 <x>\n", 0},
+        {"  10:\tvmovss %xmm0,(%rax)\n  18:\tadd    $0x80,%rax\n  1c:\tjne    10 <x>\n", 0},
+        {"  10:\tvmovss (%rax),%xmm0\n  14:\tvmovss 0x4(%rax),%xmm1\n  15:\tvmovss "
+         "0x8(%rax),%xmm2\n"
+         "  16:\tvmovss 0xc(%rax),%xmm3\n  17:\tvmovss 0x10(%rax),%xmm3\n"
+         "  18:\tadd    $0x1040,%rax\n  1c:\tjne    10 <x>\n",
+         0},
+        {"  10:\tvgatherdps (%rax,%ymm1,4),%ymm2{%k1}\n  18:\tadd    $0x1040,%rax\n"
+         "  1c:\tjne    10 <x>\n",
+         0},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        struct inspection i;
+        inspect_text(cases[k].text, &i);
+        cr_expect_eq(i.strided, cases[k].strided, "case %zu: %g", k, i.strided);
+    }
+}
+
 // A row of sums in memory: the register is loaded anew in every turn, and nothing waits for it.
 Test(inspect, does_not_take_what_is_loaded_for_a_sum) {
     struct inspection i;

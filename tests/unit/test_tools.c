@@ -150,6 +150,10 @@ Test(tools, expect_of_arithmetic_what_its_share_of_the_time_is_worth) {
     profile_set(&p, METRIC_TIME, 2e-3);
     cr_assert_eq(examine(&tool_width, &b, &p, &f), 1);
     cr_expect_float_eq(f.expected_gain, sqrt(2), 1e-6, "%g", f.expected_gain);
+    // Where memory is in the way nobody knows what wider vectors bring.
+    struct bound memory = bound_of(BOUND_MEMORY);
+    cr_assert_eq(examine(&tool_width, &memory, &p, &f), 1);
+    cr_expect(isnan(f.expected_gain), "%g", f.expected_gain);
     // What is worth little is no matter of medium severity, whatever was found.
     profile_set(&p, METRIC_TIME, 1.15e-3);
     cr_assert_eq(examine(&tool_width, &b, &p, &f), 1);
@@ -275,7 +279,7 @@ Test(tools, idle_tells_too_few_blocks_from_too_many) {
     struct {
         double busy, blocks;
         int n, direction;
-    } cases[] = {{0.95, 2, 0, 0}, {0.5, 3, 1, -1}, {0.5, 100000, 1, 1}, {0.8, 40, 1, 0}};
+    } cases[] = {{0.95, 2, 0, 0}, {0.5, 3, 1, -1}, {0.5, 100000, 1, 1}, {0.8, 40, 1, -1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct profile p = {0};
         profile_set(&p, METRIC_THREAD_BUSY, cases[i].busy);
@@ -290,6 +294,7 @@ Test(tools, idle_tells_too_few_blocks_from_too_many) {
         profile_set(&p, METRIC_MACHINE_LOAD, 12);
         cr_assert(examine(&tool_idle, &b, &p, &f));
         cr_expect_eq(f.severity, SEVERITY_LOW, "others take the processors");
+        cr_expect_eq(f.n_actions, 0, "and nothing is known of the blocks");
     }
 }
 
@@ -702,6 +707,15 @@ static const struct {
      "gather elements",
      {{METRIC_HOT_GATHERS, 2}, {METRIC_HOT_VECTOR, 6}, {METRIC_HOT_SCALAR, 0}},
      {{METRIC_HOT_GATHERS, 0}, {METRIC_HOT_VECTOR, 6}, {METRIC_HOT_SCALAR, 0}}},
+    {&tool_stride,
+     "run across rows",
+     {{METRIC_HOT_STRIDED, 2}, {METRIC_HOT_VECTOR, 0}, {METRIC_HOT_SCALAR, 2}},
+     {{METRIC_HOT_STRIDED, 0}, {METRIC_HOT_VECTOR, 0}, {METRIC_HOT_SCALAR, 2}}},
+    // Whose loops run across rows: `stride` says that first.
+    {&tool_scalar,
+     "one element at a time",
+     {{METRIC_HOT_STRIDED, 0}, {METRIC_HOT_VECTOR, 0}, {METRIC_HOT_SCALAR, 4}},
+     {{METRIC_HOT_STRIDED, 4}, {METRIC_HOT_VECTOR, 0}, {METRIC_HOT_SCALAR, 4}}},
     {&tool_fused,
      "instructions of their own",
      {{METRIC_HOT_UNFUSED, 4}, {METRIC_HOT_FUSED, 0}, {METRIC_HOT_VECTOR, 8}},

@@ -359,6 +359,14 @@ Test(tools_traffic, see_rows_that_are_no_multiple_of_the_vector) {
     cr_expect(!asks_block(&tool_tail, "kernel for t on cpu\nstage y : rowwise  vec 1\n", &p, &f));
     cr_expect(
         !asks_block(&tool_tail, "kernel for t on cpu\nstage y : rowwise  vec 8\n", &empty, &f));
+    // A map goes over all elements at once, as long as its code has no scalar loop.
+    static const char map[] = "kernel for t on cpu\nstage y : map  vec 8\n";
+    cr_expect(!asks_block(&tool_tail, map, &p, &f), "nobody has looked");
+    profile_set(&p, METRIC_HOT_SCALAR, 0);
+    cr_expect(!asks_block(&tool_tail, map, &p, &f), "no such loop");
+    cr_expect(!asks_block(&tool_tail, "kernel for t on cpu\nstage y : rowwise  vec 8\n", &p, &f));
+    profile_set(&p, METRIC_HOT_SCALAR, 6);
+    cr_expect(asks_block(&tool_tail, map, &p, &f), "with a bias for each column, say");
     // The loop for what is left over is scalar, and that is no fault of its own.
     profile_set(&p, METRIC_HOT_SCALAR, 40);
     profile_set(&p, METRIC_HOT_VECTOR, 4);
