@@ -7,12 +7,14 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "family/block_set.h"
 #include "family/family.h"
 #include "family/gemm_form.h"
 #include "family/lower.h"
 #include "family/nest.h"
 #include "family/rows.h"
 #include "family/stages.h"
+#include "lang/lang.h"
 
 struct choice {
     struct arena *arena;
@@ -193,6 +195,25 @@ static bool join_rows(const struct choice *c, const struct kernel *k, int i, str
            seconds_of(c, out, i) < seconds_of(c, k, i) + seconds_of(c, k, i + 1);
 }
 
+// Stage `i` was merged of two and has the knobs that were chosen for one of them: begin it as if it
+// had been one from the start, where that should be faster.
+static void begin_anew(const struct choice *c, struct kernel *k, int i) {
+    struct objection why;
+    struct error err;
+    struct kernel anew = kernel_copy(c->arena, k);
+    struct kernel_stage *s = kernel_own_stage(c->arena, &anew, i);
+    const struct region *r = stages_region(c->arena, c->problem, &anew, i);
+    const struct form *f = family_form(family_find(s->family), r, &why);
+    if (!f)
+        return;
+    s->n_knobs = 0;
+    s->emitter = NULL;
+    choose_emitter(c, f, s);
+    if (lower_check(c->arena, c->problem, c->target, &anew, &err) &&
+        seconds_of(c, &anew, i) <= seconds_of(c, k, i))
+        *k = anew;
+}
+
 static bool has_output(const struct problem *p, const struct kernel_stage *s) {
     for (int i = 0; i < s->n_values; i++)
         for (int j = 0; j < p->n_outputs; j++)
@@ -227,10 +248,12 @@ static void finish(struct choice *c) {
         struct arena scratch = {0};
         struct kernel merged;
         if (has_output(p, k->stages[i]) && !is_of_library(k, i) && !is_of_library(k, i + 1) &&
-            stages_merge(&(struct stages_edit){&scratch, p, t, k, i, NULL}, &merged))
+            stages_merge(&(struct stages_edit){&scratch, p, t, k, i, NULL}, &merged)) {
             *k = kernel_copy_whole(a, &merged);
-        else
+            begin_anew(c, k, i);
+        } else {
             i++;
+        }
         arena_reset(&scratch);
     }
     for (int i = 0; t->is_gpu && i + 1 < k->n_stages; i++) {
@@ -334,6 +357,21 @@ bool lower_library(struct arena *a, const struct problem *p, const struct target
 void lower_default(struct arena *a, const struct problem *p, const struct target *t,
                    struct kernel *k) {
     lower_by(a, p, t, false, k);
+}
+
+struct kernel *lower_initial(struct arena *a, const struct problem *p, const struct target *t) {
+    const char *text = t->blocks ? block_set_first(t->blocks) : NULL, *diagnostics;
+    struct kernel *k = arena_new(a, struct kernel);
+    struct error why = {0};
+    struct lang_file file = {0};
+    struct lang_source source = {.file = "block", .text = text, .len = text ? strlen(text) : 0};
+    if (!text)
+        lower_default(a, p, t, k);
+    else if (lang_parse(a, &source, &file, &diagnostics, &why) && file.n_kernels == 1)
+        k = file.kernels[0];
+    else
+        return NULL;
+    return lower_check(a, p, t, k, &why) ? k : NULL;
 }
 
 void lower_simple(struct arena *a, const struct problem *p, const struct target *t,
