@@ -19,6 +19,19 @@ HONE_INLINE HONE_I HONE_(is_true)(HONE_F x) {
     return x != 0;
 }
 
+#if HONE_LANES > 4
+#define HONE_HALVES(name, op)                                                   \
+    HONE_INLINE int HONE_(lanes_##name)(HONE_I m) {                             \
+        union {                                                                 \
+            HONE_I whole;                                                       \
+            HONE_JOIN(i32x, HONE_HALF) half[2];                                 \
+        } u = {m};                                                              \
+        return HONE_JOIN(hone_lanes_##name, HONE_HALF)(u.half[0] op u.half[1]); \
+    }
+HONE_HALVES(any, |)
+HONE_HALVES(all, &)
+#undef HONE_HALVES
+#else
 HONE_INLINE int HONE_(lanes_any)(HONE_I m) {
     int any = 0;
     for (int i = 0; i < HONE_LANES; i++)
@@ -32,6 +45,7 @@ HONE_INLINE int HONE_(lanes_all)(HONE_I m) {
         all &= m[i];
     return all != 0;
 }
+#endif
 
 // The library's functions, lane by lane.
 #define HONE_EACH(name, stem)                  \

@@ -96,6 +96,19 @@ HONE_INLINE HONE_F HONE_(load)(const float *p) {
 
 HONE_INLINE HONE_F HONE_(gather)(const float *p, long stride) {
     HONE_F v;
+#if HONE_LANES == 16 && defined(__AVX512F__)
+    // Every second one of two vectors, the second of which ends with the last that is wanted.
+    if (__builtin_constant_p(stride) && stride == 2) {
+        f32x16 low = hone_load16(p), high = hone_load16(p + 15);
+#if defined(__clang__)
+        return __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27,
+                                       29, 31);
+#else
+        return __builtin_shuffle(
+            low, high, (i32x16){0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31});
+#endif
+    }
+#endif
     for (int i = 0; i < HONE_LANES; i++)
         v[i] = p[i * stride];
     return v;

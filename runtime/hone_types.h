@@ -331,10 +331,14 @@ HONE_T double hone_mod_f64(double a, double b) {
 #include "hone_lanes.h"
 #undef HONE_LANES
 #define HONE_LANES 8
+#define HONE_HALF 4
 #include "hone_lanes.h"
+#undef HONE_HALF
 #undef HONE_LANES
 #define HONE_LANES 16
+#define HONE_HALF 8
 #include "hone_lanes.h"
+#undef HONE_HALF
 #undef HONE_LANES
 #undef HONE_SUFFIX
 #endif

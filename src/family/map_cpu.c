@@ -1,6 +1,7 @@
 // map: elementwise regions, with views in any place. The space is the values' own axes;
 // a block takes a run of the innermost group, or several whole ones.
 #include "base/arena.h"
+#include "family/ahead.h"
 #include "family/deal.h"
 #include "family/emitter.h"
 #include "family/map_form.h"
@@ -49,7 +50,7 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
 
 struct body {
     const struct region *region;
-    bool stream;
+    bool stream, asks;
 };
 
 static void store_values(void *ctx, struct scope *s, const struct loop_expr *copy) {
@@ -58,6 +59,8 @@ static void store_values(void *ctx, struct scope *s, const struct loop_expr *cop
     for (int i = 0; i < body->region->n_values; i++) {
         int rank = body->region->graph->nodes[body->region->value[i]].shape.rank;
         struct axis_map map = map_identity(rank);
+        if (body->asks)
+            ahead_ask(s, body->region->value[i], &map);
         point_store(s, i, &map, body->stream);
     }
 }
@@ -65,7 +68,8 @@ static void store_values(void *ctx, struct scope *s, const struct loop_expr *cop
 static void lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage) {
     (void)f;
     map_build_space(l);
-    struct body body = {l->region, stage_word_is(stage, "store", "stream")};
+    struct body body = {l->region, stage_word_is(stage, "store", "stream"),
+                        ahead_is_worth(l->region)};
     struct deal_kernel k = {.name = arena_printf(l->arena, "%s_map", stage->values[0]),
                             .n_groups = l->space.n_groups,
                             .grain = stage_number(stage, "grain", 0),

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "family/fold.h"
+#include "family/nest_best.h"
 #include "family/nest_steps.h"
 #include "family/nest_team.h"
 #include "loop/range.h"
@@ -488,6 +489,12 @@ static const struct loop_expr *best_position(struct walk *w, struct scope *s) {
     const struct nest_team *team = w->nest->team;
     bool largest = w->node->op == OP_ARGMAX;
     enum loop_dtype t = terms_within(w, 0) < INT32_MAX ? LOOP_I32 : LOOP_I64;
+    struct nest_best row = {w->node->arg[0],  &w->terms.map[0], w->nest->l->space.group[w->first],
+                            w->size[0].value, largest,          t};
+    bool is_row = w->n_axes == 1 && !team && w->terms.n_guards == 0;
+    const struct loop_expr *found = is_row ? nest_best_by_vectors(s, &row) : NULL;
+    if (found)
+        return t == LOOP_I64 ? found : loop_cast(a, found, LOOP_I64);
     w->is_sum = false;
     w->position = loop_register_of(w->nest->l->program, "position", 1, 1, t);
     put(w, s->builder, w->position, loop_whole(a, t, -1));

@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "base/arena.h"
+#include "family/ahead.h"
 #include "family/cascade.h"
 #include "family/emitter.h"
 #include "family/fold.h"
@@ -48,6 +49,7 @@ struct build {
     int64_t n_splits, span;        // parts of the terms, and how many terms of what is split
     struct loop_buffer *partial;   // scratch, what each part has; NULL: one block has it all
     const struct loop_expr *part;  // which one
+    bool asks;                     // for what is read later
 };
 
 // What `count` terms fall into. Spans are multiples of `by`, but the last.
@@ -224,6 +226,9 @@ static void build_across(struct build *b, struct scope *s, const struct loop_exp
 
 static void add_term(void *ctx, struct scope *s, const struct loop_expr *copy) {
     struct build *b = ctx;
+    node_id arg = b->l->region->graph->nodes[b->form->anchor].arg[0];
+    if (b->asks)
+        ahead_ask(s, arg, &b->form->arg);
     fold_add(&b->fold, s, argument(b, s), copy);
 }
 
@@ -420,7 +425,7 @@ static void lower_along(struct build *b, const struct kernel_stage *stage) {
 
 static void lower(struct lowering *l, const struct form *form, const struct kernel_stage *stage) {
     const struct node *anchor = &l->region->graph->nodes[form->anchor];
-    struct build b = {.l = l, .form = form->reduce};
+    struct build b = {.l = l, .form = form->reduce, .asks = ahead_is_worth(l->region)};
     reduce_build_space(l, form->reduce);
     reduce_group_space(l, form->reduce);
     b.sweep = (struct sweep){.name = "j", .begin = loop_int(l->arena, 0), .multiple = 1};

@@ -93,19 +93,27 @@ static void take_if_legal(const struct form *f, const struct target *t, struct k
 
 // Rows that come from memory and go there: what every search on such problems came to (softmax 2048
 // x 4096 on two cores of an EPYC: 2.26 times as fast as with the knobs at their first values). Of
-// long rows two at a time, and what is kept of them, would not fit the second cache (batch norm,
-// 512 KiB a row, on two cores of a Xeon: 2.8 ms, with them 5.0 ms).
+// long rows two at a time, and what is kept of one, would not fit the second cache (batch norm,
+// 512 KiB a row, on two cores of a Xeon: 2.8 ms, with them 5.0 ms; softmax of 98305 bf16, 192 KiB
+// a row, 2.4 ms and 1.9 ms with them).
+static bool is_long(const struct form *f, const struct target *t) {
+    struct region_work w;
+    region_count(f->region, &w);
+    double row = w.bytes_read / (double)f->rows->n_rows;
+    return (double)kept_bytes(f->rows) + 2 * row > (double)t->l2_bytes / 2;
+}
+
 static void default_stream(const struct form *f, const struct target *t, struct kernel_stage *s) {
     static const char *const words[][2] = {
         {"divide", "reciprocal"}, {"store", "stream"}, {"keep", "local"}, {"overlap", "rows"}};
-    bool is_long = 4 * f->rows->n_columns > t->l2_bytes / 8;
+    bool alone = is_long(f, t);
     struct kernel_stage next = *s;
     stage_set(&next, "unroll", 0, 4);
     take_if_legal(f, t, s, &next);
     next = *s;
-    stage_set(&next, "ahead", 0, is_long ? 0 : 1);
+    stage_set(&next, "ahead", 0, alone ? 0 : 1);
     take_if_legal(f, t, s, &next);
-    for (size_t i = 0; i < (is_long ? 2 : sizeof words / sizeof words[0]); i++) {
+    for (size_t i = 0; i < (alone ? 2 : sizeof words / sizeof words[0]); i++) {
         next = *s;
         stage_set_word(&next, words[i][0], words[i][1]);
         take_if_legal(f, t, s, &next);
@@ -117,7 +125,7 @@ static void default_stream(const struct form *f, const struct target *t, struct 
 static void default_reads(const struct form *f, const struct target *t, struct kernel_stage *s) {
     struct kernel_stage next = *s;
     stage_set(&next, "unroll", 0, 4);
-    stage_set(&next, "ahead", 0, 4 * f->rows->n_columns > t->l2_bytes / 8 ? 0 : 1);
+    stage_set(&next, "ahead", 0, is_long(f, t) ? 0 : 1);
     take_if_legal(f, t, s, &next);
 }
 

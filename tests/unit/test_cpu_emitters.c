@@ -202,3 +202,48 @@ Test(reduce_cpu, defaults_use_all_threads_and_long_stretches) {
         arena_reset(&a);
     }
 }
+
+// Rows of many elements, of which bf16 has equal ones, go by vectors; others by elements.
+Test(nest_best, positions_by_vectors) {
+    static const char *const cases[] = {"f32[5, 256]",  "f32[3, 300]", "bf16[7, 1000]",
+                                        "f16[4, 1027]", "f32[6, 255]", "i32[3, 400]"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int least = 0; least < 2; least++) {
+            char text[300];
+            snprintf(text, sizeof text,
+                     "problem p\nin x : %s\nout y : i64[%d]\ny = %s(x, axis=1)\n", cases[i],
+                     (strchr(cases[i], '[')[1] - '0'), least ? "argmin" : "argmax");
+            check(text, "nest  vec 1  grain 2  split 1");
+        }
+}
+
+static int count_prefetches(const struct loop_block *b) {
+    int n = 0;
+    for (const struct loop_stmt *s = b->first; s; s = s->next)
+        n += (s->kind == LOOP_PREFETCH) + count_prefetches(&s->body);
+    return n;
+}
+
+// Slow functions of what comes from memory: asked for before it is needed, and only then.
+Test(ahead, is_asked_where_functions_are_slow_and_arrays_large) {
+    static const struct {
+        const char *text;
+        bool asks;
+    } cases[] = {
+        {"in x : f32[4194304]\nin t : f32[4194304]\nout y : f32\ny = sum(log(t) * x)\n", true},
+        {"in x : f32[8388608]\nout y : f32[8388608]\ny = exp(x)\n", true},
+        {"in x : f32[8388608]\nout y : f32[8388608]\ny = x * 2\n", false},
+        {"in x : f32[65536]\nout y : f32[65536]\ny = exp(x)\n", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct target t = test_target(64);
+        struct kernel k;
+        struct problem *p = problem_from(&a, arena_printf(&a, "problem p\n%s", cases[i].text));
+        lower_default(&a, p, &t, &k);
+        struct loop_program *program = program_lower(&a, p, &t, &k);
+        int n = count_prefetches(&program->kernels[0]->body);
+        cr_assert_eq(n > 0, cases[i].asks, "%s: %d", cases[i].text, n);
+        arena_reset(&a);
+    }
+}
