@@ -81,6 +81,10 @@ int stage_number(const struct kernel_stage *s, const char *knob, int part) {
     return k->part[part];
 }
 
+bool stage_has(const struct kernel_stage *s, const char *knob) {
+    return find_knob(s, knob) != NULL;
+}
+
 bool stage_word_is(const struct kernel_stage *s, const char *knob, const char *word) {
     const struct kernel_knob *k = find_knob(s, knob);
     assert(k && k->word);

@@ -68,8 +68,8 @@ extern const struct emitter map_cpu, map_tiles_cpu, rowwise_cpu, reduce_cpu, gem
 extern const struct emitter map_simt, map_tiles, map_gathered, rowwise_simt, rowwise_blocks,
     rowwise_columns, reduce_simt, gemm_simt, gemm_dot, gemm_mma, gemm_wgmma, ragged_mma,
     ragged_wgmma, conv_mma, conv_wgmma, conv_direct, attention_mma, attention_wgmma, maxsim_mma,
-    qgemm_mma, qgemm_stream, scan_simt, scatter_simt, scatter_lists, pool_simt, pool_vectors,
-    nest_simt;
+    rowgemm_wgmma, qgemm_mma, qgemm_stream, scan_simt, scatter_simt, scatter_lists, pool_simt,
+    pool_vectors, nest_simt;
 
 extern const struct emitter library_blas, library_cublaslt, library_cudnn;
 
@@ -98,6 +98,7 @@ const char *stage_value_text(struct arena *a, const struct kernel_stage *s, cons
 
 // Values of a complete stage; asking for a knob that it has not is a bug.
 int stage_number(const struct kernel_stage *s, const char *knob, int part);
+bool stage_has(const struct kernel_stage *s, const char *knob);
 bool stage_word_is(const struct kernel_stage *s, const char *knob, const char *word);
 void stage_set(struct kernel_stage *s, const char *knob, int part, int value);
 void stage_set_word(struct kernel_stage *s, const char *knob, const char *word);

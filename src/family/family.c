@@ -18,6 +18,7 @@
 #include "family/qgemm_form.h"
 #include "family/ragged_form.h"
 #include "family/reduce_form.h"
+#include "family/rowgemm_form.h"
 #include "family/rows.h"
 #include "family/scan_form.h"
 #include "family/scatter_form.h"
@@ -76,6 +77,9 @@ const struct family families[] = {
                           FOLDS(IN_F32)},
     [FAMILY_MAXSIM] = {"maxsim", KIND(MATCHES), "the sum of the largest of each row of a product",
                        maxsim_find, EMITTERS(&maxsim_mma), FAMILY_MATRIX_ONLY, FOLDS(IN_F32)},
+    [FAMILY_ROWGEMM] = {"rowgemm", KIND(MATCHES), "a product of which each row becomes a number",
+                        rowgemm_find, EMITTERS(&rowgemm_wgmma),
+                        FAMILY_MATRIX_ONLY | FAMILY_NAMED_ONLY, FOLDS(IN_F32)},
     [FAMILY_LIBRARY] = {"library", KIND(CONTRACTION) | KIND(WINDOW),
                         "a matrix product or a convolution", library_find,
                         EMITTERS(&library_blas, &library_cublaslt, &library_cudnn),

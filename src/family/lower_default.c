@@ -193,6 +193,25 @@ static bool join_rows(const struct choice *c, const struct kernel *k, int i, str
            seconds_of(c, out, i) < seconds_of(c, k, i) + seconds_of(c, k, i + 1);
 }
 
+// Stage `i` was merged of two and has the knobs that were chosen for one of them: begin it as if it
+// had been one from the start, where that should be faster.
+static void begin_anew(const struct choice *c, struct kernel *k, int i) {
+    struct objection why;
+    struct error err;
+    struct kernel anew = kernel_copy(c->arena, k);
+    struct kernel_stage *s = kernel_own_stage(c->arena, &anew, i);
+    const struct region *r = stages_region(c->arena, c->problem, &anew, i);
+    const struct form *f = family_form(family_find(s->family), r, &why);
+    if (!f)
+        return;
+    s->n_knobs = 0;
+    s->emitter = NULL;
+    choose_emitter(c, f, s);
+    if (lower_check(c->arena, c->problem, c->target, &anew, &err) &&
+        seconds_of(c, &anew, i) <= seconds_of(c, k, i))
+        *k = anew;
+}
+
 static bool has_output(const struct problem *p, const struct kernel_stage *s) {
     for (int i = 0; i < s->n_values; i++)
         for (int j = 0; j < p->n_outputs; j++)
@@ -227,10 +246,12 @@ static void finish(struct choice *c) {
         struct arena scratch = {0};
         struct kernel merged;
         if (has_output(p, k->stages[i]) && !is_of_library(k, i) && !is_of_library(k, i + 1) &&
-            stages_merge(&(struct stages_edit){&scratch, p, t, k, i, NULL}, &merged))
+            stages_merge(&(struct stages_edit){&scratch, p, t, k, i, NULL}, &merged)) {
             *k = kernel_copy_whole(a, &merged);
-        else
+            begin_anew(c, k, i);
+        } else {
             i++;
+        }
         arena_reset(&scratch);
     }
     for (int i = 0; t->is_gpu && i + 1 < k->n_stages; i++) {
