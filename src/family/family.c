@@ -39,7 +39,8 @@ const struct family families[] = {
     [FAMILY_REDUCE] = {"reduce", KIND(REDUCTION), "one reduction", reduce_find,
                        EMITTERS(&reduce_cpu, &reduce_simt)},
     [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION) | KIND(WINDOW), "a matrix product", gemm_find,
-                     EMITTERS(&gemm_cpu, &gemm_simt, &gemm_dot, &gemm_mma, &gemm_wgmma)},
+                     EMITTERS(&gemm_cpu, &gemm_simt, &gemm_dot, &gemm_mma, &gemm_wgmma,
+                              &gemm_cutlass)},
     [FAMILY_QGEMM] = {"qgemm", KIND(CONTRACTION), "a product with quantised weights", qgemm_find,
                       EMITTERS(&qgemm_mma, &qgemm_stream)},
     [FAMILY_RAGGED] = {"ragged", KIND(CONTRACTION), "a product over groups of rows", ragged_find,
@@ -139,7 +140,7 @@ const struct emitter *family_emitter(const struct family *f, const struct form *
     objection(why, NULL, "%s has no emitter for %s", f->name, target_kernel_name(t));
     for (int i = 0; f->emitters[i]; i++) {
         const struct emitter *e = f->emitters[i];
-        if (!e->runs_on(t) || !takes(e, form, t, why))
+        if (e->is_named_only || !e->runs_on(t) || !takes(e, form, t, why))
             continue;
         if (has_knobs(e, s))
             return e;

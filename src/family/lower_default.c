@@ -32,7 +32,7 @@ static void choose_emitter(const struct choice *c, const struct form *f, struct 
         struct kernel_stage named = plain;
         struct objection why;
         named.emitter = (*e)->name;
-        if (family_emitter(f->family, f, c->target, &named, &why) != *e)
+        if ((*e)->is_named_only || family_emitter(f->family, f, c->target, &named, &why) != *e)
             continue;
         family_complete(*e, f, c->target, &named);
         double seconds = (*e)->estimate(f, c->target, &named);
