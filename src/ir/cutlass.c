@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *const cutlass_schedules[] = {"cooperative", "pingpong", "cooperative_fast",
                                          "pingpong_fast", NULL};
@@ -301,6 +302,15 @@ int64_t cutlass_work_bytes(const struct call *c, int sms) {
     int64_t shared = 2 * (int64_t)sms;
     return least + 2 * shared * z[CUTLASS_TILE] * z[CUTLASS_TILE + 1] * (int64_t)sizeof(float) +
            16 * tiles;
+}
+
+void cutlass_sizes(const struct call *c, int64_t numbers[CUTLASS_SIZES]) {
+    memset(numbers, 0, CUTLASS_SIZES * sizeof *numbers);
+    memcpy(numbers, c->number, CUTLASS_NUMBERS * sizeof *numbers);
+    int64_t *next = numbers + CUTLASS_NUMBERS;
+    for (int i = 0; i < c->epilogue.n_steps; i++)
+        for (int k = 0; k < 3 && c->epilogue.steps[i].kind == EPILOGUE_LOAD; k++)
+            *next++ = c->epilogue.steps[i].stride[k];
 }
 
 static bool is_word(const char *const *words, int64_t i) {

@@ -45,6 +45,10 @@ int64_t cutlass_work_bytes(const struct call *c, int sms);
 // Do operands lie along K?
 bool cutlass_is_along_k(const struct call *c, int operand);
 
+// The numbers that an object's functions take.
+enum { CUTLASS_SIZES = CUTLASS_NUMBERS + 3 * CALL_LOADS_MAX };
+void cutlass_sizes(const struct call *c, int64_t numbers[CUTLASS_SIZES]);
+
 const char *cutlass_text(struct arena *a, const struct call *c, const enum dtype *types);
 
 // An operation in C++ over floats A, B and C; NULL: an epilogue does not take it.

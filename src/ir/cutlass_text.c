@@ -280,12 +280,17 @@ static void kernel(struct writer *w) {
                (long long)(stages ? cutlass_shared_bytes(w->call, w->types, stages) : 227 << 10));
 }
 
-static void stride(struct writer *w, const char *type, const char *name, int place, int64_t lead,
-                   int64_t batch) {
+// Where the strides of a load are among the numbers.
+static int stride_at(int load, int place) {
+    return CUTLASS_NUMBERS + 3 * load + place;
+}
+
+static void stride(struct writer *w, const char *type, const char *name, int place, int lead,
+                   int batch) {
     str_printf(&w->out,
-               "  typename Kernel::%s %s{};\n  cute::get<%d>(%s) = %lld;\n  cute::get<2>(%s) = "
-               "%lld;\n",
-               type, name, place, name, (long long)lead, name, (long long)batch);
+               "  typename Kernel::%s %s{};\n  cute::get<%d>(%s) = z[%d];\n  cute::get<2>(%s) = "
+               "z[%d];\n",
+               type, name, place, name, lead, name, batch);
 }
 
 static void leaf_arguments(struct writer *w, int i) {
@@ -296,16 +301,16 @@ static void leaf_arguments(struct writer *w, int i) {
         return;
     }
     if (!s->stride[0] && !s->stride[1]) {
-        str_printf(&w->out, "      {{}, {static_cast<%s const *>(at[%d])}, {{{}, {}, %lld}}},\n",
-                   type, s->arg[0], (long long)s->stride[2]);
+        str_printf(&w->out, "      {{}, {static_cast<%s const *>(at[%d])}, {{{}, {}, z[%d]}}},\n",
+                   type, s->arg[0], stride_at(i, 2));
         return;
     }
     str_printf(&w->out, "      {static_cast<%s const *>(at[%d]), %s(0), {", type, s->arg[0], type);
     if (s->stride[0] && s->stride[1])
-        str_printf(&w->out, "%lld", (long long)s->stride[0]);
+        str_printf(&w->out, "z[%d]", stride_at(i, 0));
     else
         str_puts(&w->out, "{}");
-    str_printf(&w->out, ", {}, %lld}},\n", (long long)s->stride[2]);
+    str_printf(&w->out, ", {}, z[%d]}},\n", stride_at(i, 2));
 }
 
 static void epilogue_arguments(struct writer *w) {
@@ -320,50 +325,53 @@ static void epilogue_arguments(struct writer *w) {
 }
 
 static void arguments(struct writer *w) {
-    static const char *const rasters[] = {"Heuristic", "AlongM", "AlongN"};
-    const int64_t *z = w->z, *source = w->source < 0 ? NULL : load_of(w, w->source)->stride;
+    bool has_source = w->source >= 0;
     bool lhs_along_k = cutlass_is_along_k(w->call, CALL_LHS);
     bool rhs_along_k = cutlass_is_along_k(w->call, CALL_RHS);
-    line(w, "typename Gemm::Arguments arguments(void *const *at) {");
-    stride(w, "StrideA", "a", lhs_along_k ? 0 : 1, z[GEMM_LHS + !lhs_along_k], z[GEMM_LHS + 2]);
-    stride(w, "StrideB", "b", rhs_along_k ? 0 : 1, z[GEMM_RHS + rhs_along_k], z[GEMM_RHS + 2]);
-    stride(w, "StrideC", "c", 0, source ? source[0] : 0, source ? source[2] : 0);
-    stride(w, "StrideD", "d", 0, z[GEMM_OUT], z[GEMM_OUT + 2]);
+    line(w, "int number(int64_t x) {\n  return static_cast<int>(x);\n}\n");
+    line(w, "typename Gemm::Arguments arguments(int64_t const *z, void *const *at) {");
+    stride(w, "StrideA", "a", lhs_along_k ? 0 : 1, GEMM_LHS + !lhs_along_k, GEMM_LHS + 2);
+    stride(w, "StrideB", "b", rhs_along_k ? 0 : 1, GEMM_RHS + rhs_along_k, GEMM_RHS + 2);
+    stride(w, "StrideC", "c", 0, has_source ? stride_at(w->source, 0) : GEMM_OUT,
+           has_source ? stride_at(w->source, 2) : GEMM_OUT + 2);
+    stride(w, "StrideD", "d", 0, GEMM_OUT, GEMM_OUT + 2);
     line(w, "  cutlass::KernelHardwareInfo card;\n"
             "  cudaGetDevice(&card.device_id);\n"
             "  card.sm_count = "
             "cutlass::KernelHardwareInfo::query_device_multiprocessor_count(card.device_id);");
     str_printf(&w->out,
-               "  typename Gemm::Arguments g{\n      cutlass::gemm::GemmUniversalMode::%s,\n"
-               "      {%lld, %lld, %lld, %lld},\n",
-               z[GEMM_BATCH] > 1 ? "kBatched" : "kGemm", (long long)z[GEMM_M], (long long)z[GEMM_N],
-               (long long)z[GEMM_K], (long long)z[GEMM_BATCH]);
+               "  typename Gemm::Arguments g{\n      z[%d] > 1 ? cutlass::gemm::GemmUniversalMode::"
+               "kBatched\n               : cutlass::gemm::GemmUniversalMode::kGemm,\n"
+               "      {number(z[%d]), number(z[%d]), number(z[%d]), number(z[%d])},\n",
+               GEMM_BATCH, GEMM_M, GEMM_N, GEMM_K, GEMM_BATCH);
     line(w, "      {static_cast<A const *>(at[0]), a, static_cast<B const *>(at[1]), b},");
-    if (source)
+    if (has_source)
         str_printf(&w->out,
-                   "      {{}, static_cast<C const *>(at[%d]), c, static_cast<D *>(at[2]), "
-                   "d},\n",
+                   "      {{}, static_cast<C const *>(at[%d]), c, static_cast<D *>(at[2]), d},\n",
                    load_of(w, w->source)->arg[0]);
     else
         line(w, "      {{}, nullptr, c, static_cast<D *>(at[2]), d},");
     line(w, "      card};");
     epilogue_arguments(w);
+    line(w, "  using Raster = decltype(g.scheduler.raster_order);");
     str_printf(&w->out,
-               "  g.scheduler.max_swizzle_size = %lld;\n"
-               "  g.scheduler.raster_order = decltype(g.scheduler.raster_order)::%s;\n",
-               (long long)z[CUTLASS_SWIZZLE], rasters[z[CUTLASS_RASTER]]);
+               "  g.scheduler.max_swizzle_size = number(z[%d]);\n"
+               "  g.scheduler.raster_order = z[%d] == %d   ? Raster::AlongM\n"
+               "                             : z[%d] == %d ? Raster::AlongN\n"
+               "                                          : Raster::Heuristic;\n",
+               CUTLASS_SWIZZLE, CUTLASS_RASTER, RASTER_ALONG_M, CUTLASS_RASTER, RASTER_ALONG_N);
     line(w, "  return g;\n}\n\n}  // namespace\n");
 }
 
 static void functions(struct writer *w) {
     line(w, "extern \"C\" __attribute__((visibility(\"default\"))) int64_t "
-            "hone_cutlass_work_bytes(void) {\n"
+            "hone_cutlass_work_bytes(\n    int64_t const *z) {\n"
             "  void *none[10] = {};\n"
-            "  return static_cast<int64_t>(Gemm::get_workspace_size(arguments(none)));\n}\n");
+            "  return static_cast<int64_t>(Gemm::get_workspace_size(arguments(z, none)));\n}\n");
     line(w, "extern \"C\" __attribute__((visibility(\"default\"))) int hone_cutlass_issue(\n"
-            "    void *const *at, cudaStream_t stream) {\n"
+            "    int64_t const *z, void *const *at, cudaStream_t stream) {\n"
             "  Gemm gemm;\n"
-            "  auto const g = arguments(at);\n"
+            "  auto const g = arguments(z, at);\n"
             "  cutlass::Status s = Gemm::can_implement(g);\n"
             "  if (s == cutlass::Status::kSuccess)\n"
             "    s = gemm.initialize(g, at[3], stream);\n"

@@ -5,12 +5,14 @@
 
 #include "base/error.h"
 #include "gpu/library.h"
+#include "ir/cutlass.h"
 #include "library/gpu_calls.h"
 
 struct gpu_call {
     void *handle;
-    int64_t (*work_bytes)(void);
-    int (*issue)(void *const *args, void *stream);
+    int64_t (*work_bytes)(const int64_t *numbers);
+    int (*issue)(const int64_t *numbers, void *const *args, void *stream);
+    int64_t numbers[CUTLASS_SIZES];
 };
 
 static void close_call(struct gpu_call *c) {
@@ -27,13 +29,15 @@ static bool open_object(struct gpu_call *c, const struct plan *p, const struct p
     };
     if (!s->object)
         return error_set(err, ERROR_UNSUPPORTED, "a call of CUTLASS was not compiled");
-    c->handle = dlopen(s->object, RTLD_NOW | RTLD_LOCAL);
+    // Never unloaded: its copy of the CUDA runtime has registered its kernels for the process.
+    c->handle = dlopen(s->object, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!c->handle)
         return error_set(err, ERROR_UNSUPPORTED, "the object of a call of CUTLASS: %.300s",
                          dlerror());
     if (!library_fill(c->handle, symbols, 2, "the object of a call of CUTLASS", err))
         return false;
-    int64_t needed = c->work_bytes(), has = p->buffers[s->args[CALL_WORK]].size_bytes;
+    cutlass_sizes(s->call, c->numbers);
+    int64_t needed = c->work_bytes(c->numbers), has = p->buffers[s->args[CALL_WORK]].size_bytes;
     return needed <= has || error_set(err, ERROR_UNSUPPORTED,
                                       "CUTLASS wants %lld bytes to work in, and the plan has %lld",
                                       (long long)needed, (long long)has);
@@ -60,7 +64,7 @@ static int issue(struct gpu_call *c, int algorithm, cuda_stream stream, const cu
     (void)algorithm;
     for (int i = 0; i < CALL_BUFFERS_MAX; i++)
         pointers[i] = (void *)(uintptr_t)args[i];
-    return c->issue(pointers, stream);
+    return c->issue(c->numbers, pointers, stream);
 }
 
 const struct gpu_library gpu_cutlass = {

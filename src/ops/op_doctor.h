@@ -23,7 +23,7 @@ struct doctor_part {
     const char *advice;  // NULL when the part is ok
 };
 
-enum { DOCTOR_MAX_PARTS = 24 };
+enum { DOCTOR_MAX_PARTS = 32 };
 
 struct doctor {
     struct doctor_part parts[DOCTOR_MAX_PARTS];

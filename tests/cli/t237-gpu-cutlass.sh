@@ -69,7 +69,7 @@ fault silent 4 'nvcc made no object'
 absent='stage y: CUTLASS is absent: let CUTLASS_PATH name its directory'
 expect_match 1 "$absent" env -u CUTLASS_PATH "$HONE" eval layer.hone block.hone --target cuda --verify
 expect_match 1 "$absent" env CUTLASS_PATH="$TMP/none" "$HONE" eval layer.hone block.hone --target cuda --verify
-expect_match 0 'cutlass *4\.2\.0: .*/fake/cutlass/include, compiled by .*/bin/nvcc' "$HONE" doctor
+expect_match 0 'cutlass *ok *4\.2\.0: .*/fake/cutlass/include, compiled by .*/bin/nvcc' "$HONE" doctor
 expect_match 0 'cutlass *absent.*CUTLASS_PATH is not set' env -u CUTLASS_PATH "$HONE" doctor
 expect_match 0 'which has no include/cutlass/version.h of CUTLASS' env CUTLASS_PATH="$TMP/none" "$HONE" doctor
 mkdir -p old/include/cutlass
