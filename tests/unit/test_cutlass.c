@@ -231,6 +231,14 @@ Test(cutlass, is_absent_where_nobody_names_it) {
     cr_expect_str_eq(where.why, "CUTLASS_PATH is not set");
     target_of_arch("sm_90a", &t);
     cr_expect_str_empty(t.cutlass);
+    setenv("CUTLASS_PATH", "tests/fake", 1);
+    cr_expect_not(cutlass_path_find(&where));
+    cr_expect(strstr(where.why, "is tests/fake, which has no include/cutlass/version.h"), "%s",
+              where.why);
+    setenv("CUTLASS_PATH", "tests/fixtures/cutlass_2", 1);
+    cr_expect_not(cutlass_path_find(&where));
+    cr_expect(strstr(where.why, "CUTLASS 2.11 in tests/fixtures/cutlass_2 is too old"), "%s",
+              where.why);
     setenv("CUTLASS_PATH", "tests/fake/cutlass", 1);
     setenv("CUDA_HOME", "tests/fake/cutlass", 1);
     cr_expect(cutlass_path_find(&where), "%s", where.why);
