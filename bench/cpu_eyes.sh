@@ -1,10 +1,10 @@
 #!/bin/sh
 # cpu_eyes.sh HONE [NUMBER...]: do the tools for a CPU name the fault of kernels that have one, and keep
 # still about their twins? Judges the pairs of tests/cpu/pathologies as any candidate, after
-# calibrating; five to fifteen seconds each. What is in the code shows on a machine that does something
+# calibrating (CALIBRATED=yes: ceilings in XDG_CACHE_HOME hold); screened, two to ten seconds each. What is in the code shows on a machine that does something
 # else as well; what threads do to one another, and gains, only on one that does not: these are left
-# out where the processors that it may use (taskset) are busy with something else. KEEP=DIR keeps what was
-# said of each as DIR/NN-T.json.
+# out where the processors that it may use (taskset) are busy with something else, unless QUIET=yes says that
+# the caller has seen to it (by priority, say). KEEP=DIR keeps what was said of each as DIR/NN-T.json.
 set -u
 hone=$(realpath "$1")
 shift
@@ -14,6 +14,7 @@ trap 'rm -rf "$work"' EXIT
 export HONE_MEMORY_PATH=off HONE_TARGET=cpu
 [ -n "${XDG_CACHE_HOME:-}" ] || export XDG_CACHE_HOME="$work/cache"
 for threads in 1 "$(nproc)"; do
+    [ -z "${CALIBRATED:-}" ] || break
     HONE_RUN_THREADS=$threads "$hone" calibrate --target cpu >/dev/null || exit 1
 done
 if [ $# = 0 ]; then
@@ -43,6 +44,7 @@ busy() {
 }
 # Is nobody else at work? Nine tenths of a second must be idle.
 is_quiet() {
+    [ "${QUIET:-}" != yes ] || return 0
     before_busy=$(busy)
     sleep 1
     echo "$before_busy $(busy)" | awk '{ exit !($3 - $1 < 0.1 * ($4 - $2)) }'
@@ -55,16 +57,29 @@ grep -q avx512f /proc/cpuinfo && lanes=16
 widened() {
     case $1 in
     *.hone) sed "s/vec 16/vec $lanes/" "$1" >"$work/candidate.hone" && echo "$work/candidate.hone" ;;
-    */06-*) echo "$1" ;; # its gathers are instructions for 8 lanes
+    */06-* | */26-*) echo "$1" ;; # its gathers are instructions for 8 lanes
     *) if [ $lanes = 8 ]; then echo "$1"; else
         sed 's/vector_size(32)/vector_size(64)/; s/LANES = 8/LANES = 16/; s,N / 64,N / 128,; s,N / 16,N / 32,; s/j += 8)/j += 16)/
              s/vector_size(16)/vector_size(32)/; s/LANES = 4/LANES = 8/; s,N / 8),N / 16),' "$1" >"$work/candidate.c" && echo "$work/candidate.c"
     fi ;;
     esac
 }
+# What was counted so far, then from the beginning.
 right=0 sick=0 still=0 healthy=0 half=0 gains=0
+totals() {
+    [ $((sick + healthy)) = 0 ] || {
+        echo "$1: the right tool first: $right of $sick; nothing of high severity on the healthy: $still of $healthy;"
+        echo "at least half of the expected gain came: $half of $gains pairs that were timed on a quiet machine"
+    }
+    right=0 sick=0 still=0 healthy=0 half=0 gains=0
+}
+group='pairs that the tools were written with'
 printf '%-5s %-9s %-7s %-9s %-7s %8s %10s\n' pair expected result first severity gain 'time us'
 for number in "$@"; do
+    if [ "$number" -gt 20 ] && [ "$group" != 'held out' ]; then
+        totals "$group"
+        group='held out'
+    fi
     expected=$(sed -n "s/^$number \([^ ]*\) .*/\1/p" "$here/expected.txt")
     for twin in 0 1; do
         problem=$(sed -n "s/^$number [^ ]* \([^ ]*\) \([^ ]*\)$/\\$((twin + 1))/p" "$here/expected.txt")
@@ -76,7 +91,7 @@ for number in "$@"; do
             echo "$number-$twin $expected: left out, others use the processors"
             continue
         } ;; esac
-        HONE_RUN_THREADS=$threads "$hone" eval --json "$here/$problem.hone" "$candidate" >"$work/json" 2>"$work/err" || {
+        HONE_RUN_THREADS=$threads "$hone" eval --screen --json "$here/$problem.hone" "$candidate" >"$work/json" 2>"$work/err" || {
             echo "$number-$twin: $(sed -n 's/.*"evidence": //p' "$work/json" | head -n 1) $(tail -n 1 "$work/err")"
             continue
         }
@@ -102,5 +117,4 @@ for number in "$@"; do
     echo "$number    the sick one took $came times as long, expected ${promised:-nothing}"
     before=
 done
-echo "the right tool first: $right of $sick; nothing of high severity on the healthy: $still of $healthy;"
-echo "at least half of the expected gain came: $half of $gains pairs that were timed on a quiet machine"
+totals "$group"

@@ -411,6 +411,40 @@ HONE_INLINE HONE_F HONE_(exp)(HONE_F x) {
 }
 #endif
 
+#if HONE_HAS_TABLES
+HONE_INLINE f32x16 hone_fused16(f32x16 a, f32x16 b, f32x16 c) {
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+}
+
+// x = 2^e m, m from 3/4 to 3/2, and log m = log(m c) - log c for a c of sixteen that brings it near
+// 1. These are chosen so that -log c is a multiple of 2^-17 to ten digits: t - s is then exact, and
+// what rounding took from s is known. e is infinite for 0 and infinity, m is no number below 0.
+HONE_INLINE f32x16 hone_log16(f32x16 x) {
+    f32x16 m = __builtin_ia32_getmantps512_mask(x, 11, x, -1, 4), ln2 = hone_all16(0.693147182f);
+    f32x16 e =
+        __builtin_ia32_getexpps512_mask(x, x, -1, 4) - __builtin_ia32_getexpps512_mask(m, m, -1, 4);
+    i32x16 i = (i32x16)m >> 19;
+    f32x16 c = hone_lookup16((f32x16){1.0f, 0.91786164f, 0.870115221f, 0.824248612f, 0.780305505f,
+                                      0.747486889f, 0.710872054f, 0.679261386f, 1.30205858f,
+                                      1.25771153f, 1.20997238f, 1.16086137f, 1.1174376f,
+                                      1.08003759f, 1.04208302f, 1.0f},
+                             i);
+    f32x16 t = hone_lookup16((f32x16){0.0f, 0.0857086182f, 0.139129639f, 0.193283081f, 0.248069763f,
+                                      0.291038513f, 0.341262817f, 0.386749268f, -0.263946533f,
+                                      -0.229293823f, -0.190597534f, -0.149162292f, -0.111038208f,
+                                      -0.0769958496f, -0.0412216187f, 0.0f},
+                             i);
+    f32x16 r = hone_fused16(m, c, hone_all16(-1.0f));
+    f32x16 s = hone_fused16(e, ln2, t);
+    f32x16 low = hone_fused16(e, ln2, t - s);
+    f32x16 p = r * -0.16666667f + 0.2f;
+    p = p * r - 0.25f;
+    p = p * r + 0.33333334f;
+    p = p * r - 0.5f;
+    p = p * r * r + r;
+    return hone_pick16(hone_abs16(s), hone_all16(__builtin_inff()), s, s + (p + low));
+}
+#else
 // x = 2^e (1 + f), 1 + f between sqrt(1/2) and sqrt(2).
 HONE_INLINE HONE_F HONE_(log)(HONE_F x) {
     HONE_I tiny = x < 1.17549435e-38f;
@@ -435,6 +469,7 @@ HONE_INLINE HONE_F HONE_(log)(HONE_F x) {
     y = HONE_(select)(x == 0.0f, HONE_(all)(-__builtin_inff()), y);
     return HONE_(select)(x >= 0.0f, y, HONE_(all)(__builtin_nanf("")) + x);
 }
+#endif
 
 // e^z - 1 for -80 < z <= 0, right to the last bit also near 0; and what rounding took from it.
 HONE_INLINE HONE_F HONE_(exp_less_one_parts)(HONE_F z, HONE_F *low) {

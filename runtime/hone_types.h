@@ -80,6 +80,17 @@ HONE_T unsigned short hone_to_bf16(float x) {
     return h;
 }
 #else
+#if defined(__F16C__)
+HONE_T float hone_from_f16(unsigned short h) {
+    typedef short halves __attribute__((vector_size(16)));
+    return __builtin_ia32_vcvtph2ps((halves){(short)h})[0];
+}
+HONE_T unsigned short hone_to_f16(float x) {
+    typedef float quad __attribute__((vector_size(16)));
+    unsigned short nan = (unsigned short)((hone_bits(x) >> 16 & 0x8000u) | 0x7e00u);
+    return x != x ? nan : (unsigned short)__builtin_ia32_vcvtps2ph((quad){x}, 0)[0];
+}
+#else
 HONE_T float hone_from_f16(unsigned short h) {
     unsigned m = h & 0x7fffu;
     float x = m < 0x7c00 ? hone_widen(m, 10, 15) : hone_float(m << 13 | 0x7f800000u);
@@ -90,6 +101,7 @@ HONE_T unsigned short hone_to_f16(float x) {
     unsigned h = m < 0x47800000u ? hone_narrow(m, 10, 15) : m > 0x7f800000u ? 0x7e00u : 0x7c00u;
     return (unsigned short)(h | sign);
 }
+#endif
 HONE_T unsigned short hone_to_bf16(float x) {
     unsigned u = hone_bits(x), m = u & 0x7fffffffu;
     unsigned rounded = (u + 0x7fff + (u >> 16 & 1)) >> 16;

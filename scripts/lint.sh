@@ -65,6 +65,8 @@ banned() {
     [ -z "$found" ] || complain "banned function: $found"
     found=$(sources 'src/*.[ch]' | xargs grep -nE '^ *# *include [<"](cuda|nvml|nvrtc|cupti|cudnn|cublas)')
     [ -z "$found" ] || complain "a CUDA header (they are not there on most machines): $found"
+    found=$(sources 'src/*.[ch]' | xargs grep -nE 'switch \(.*(op_infos.*class|class_of)')
+    [ -z "$found" ] || complain "a switch over classes of operations, which belong into a table: $found"
     found=$(sources '*.py' | grep -v '^bridge/')
     [ -z "$found" ] || complain "Python outside bridge/: $found"
     found=$(sources | xargs grep -nIE '(^|[^[:alnum:]_.~}-])/(work|root|home)/')

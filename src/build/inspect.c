@@ -79,13 +79,30 @@ static uint8_t read_registers(const char *at, const char *end, uint64_t *before,
     return last;
 }
 
+// "0x40(%rsp)", or "-0x70(%rbp)" in a frame that was aligned: a place of its own, as for what does
+// not fit registers. With an index it is an element of a local array.
+static bool is_on_stack(const char *at, const char *end) {
+    for (; at < end; at++)
+        if (starts_with(at, "(%rsp)") || (starts_with(at, "-0x") && strcspn(at, "(") < 12 &&
+                                          starts_with(at + strcspn(at, "("), "(%rbp)")))
+            return true;
+    return false;
+}
+
+// One element in a vector register: "vmovss", "movsd", "vmovd", "vmovq".
+static bool is_single(const char *name, size_t len) {
+    const char *end = name + len - 2;
+    return len > 4 && (starts_with(end, "ss") || starts_with(end, "sd") || starts_with(end, "vd") ||
+                       starts_with(end, "vq"));
+}
+
 static void read_operands(const char *name, size_t len, struct instruction *out) {
-    const char *at = name + len, *end = at + strcspn(at, "\n#"), *stack = strstr(name, "(%rsp");
+    const char *at = name + len, *end = at + strcspn(at, "\n#");
     bool is_move = starts_with(name, "vmov") || starts_with(name, "mov");
     uint64_t before = 0;
     uint8_t into = read_registers(at, end, &before, &out->bytes);
     bool goes_on = into && (before >> ((into - 1) & 63) & 1);
-    out->is_stack = is_move && out->bytes && stack && stack < end;
+    out->is_stack = is_move && out->bytes && !is_single(name, len) && is_on_stack(at, end);
     out->is_gather = is_gather(name);
     if (out->is_fused || (out->is_addition && goes_on))
         out->into = into;
@@ -227,7 +244,7 @@ static bool read_kept(struct arena *a, const char *path, struct inspection *out)
     const char *text = file_exists(path) ? file_read(a, path, 4096, &len, &err) : NULL;
     json_t *json = text ? json_parse(text, len, &err) : NULL;
     struct json_reader r = {.where = "inspection"};
-    json_read_schema(&r, json, "hone.inspection/3");
+    json_read_schema(&r, json, "hone.inspection/4");
     for (int k = 0; k < N_KEPT; k++)
         *field_of(out, k) = json_read_number(&r, json, kept[k].name);
     json_decref(json);
@@ -236,7 +253,7 @@ static bool read_kept(struct arena *a, const char *path, struct inspection *out)
 
 static void keep(struct arena *a, const char *path, struct inspection *i) {
     struct error ignored = {0};
-    json_t *json = json_pack("{s:s}", "schema", "hone.inspection/3");
+    json_t *json = json_pack("{s:s}", "schema", "hone.inspection/4");
     for (int k = 0; k < N_KEPT; k++)
         json_object_set_new(json, kept[k].name, json_real(*field_of(i, k)));
     const char *text = json_print_pretty(a, json);

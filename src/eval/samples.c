@@ -42,11 +42,15 @@ static int pick_across(struct samples *s, const struct samples_question *q) {
     return n;
 }
 
-bool samples_is_crowded(const struct samples *s, int from, int to) {
+double samples_disturbed(const struct samples *s, int from, int to) {
     int n_disturbed = 0;
     for (int i = from; i < to; i++)
         n_disturbed += s->is_disturbed[i];
-    return 4 * n_disturbed > to - from;
+    return to > from ? (double)n_disturbed / (to - from) : 0;
+}
+
+bool samples_is_crowded(const struct samples *s, int from, int to) {
+    return samples_disturbed(s, from, to) > 0.25;
 }
 
 static bool is_across(const struct samples *s, const struct samples_question *q) {

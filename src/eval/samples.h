@@ -54,6 +54,9 @@ int samples_pick(const struct samples *s, int from, int to, int *picked);
 // What all pairs were (enum measurement_mark), a letter each and a final 0, when these count.
 void samples_mark(const struct samples *s, const int *picked, int n_picked, char *marks);
 
+// The share of the pairs that were disturbed.
+double samples_disturbed(const struct samples *s, int from, int to);
+
 // Where more than a quarter of the pairs were disturbed, left out or not, the others may be in ways
 // that were not noticed: the interval is widened by a quarter on either side.
 bool samples_is_crowded(const struct samples *s, int from, int to);

@@ -325,6 +325,7 @@ static void report(struct timing *t, struct eval_result *result) {
         profile_set(p, METRIC_THREAD_BUSY, fmin(1, stats_median(t->busy, t->n_busy)));
     profile_set(p, METRIC_STOLEN_SHARE, (double)t->n_stolen / n_pairs);
     profile_set(p, METRIC_HOT_SHARE, (double)t->n_hot / n_pairs);
+    profile_set(p, METRIC_DISTURBED_SHARE, samples_disturbed(&t->samples, 0, n_pairs));
     environment_describe(p);
     int64_t blocks = 0;
     for (int s = 0; s < t->subject->plan.n_steps; s++)

@@ -19,6 +19,12 @@ bool emitter_runs_on_gpu(const struct target *t) {
     return t->is_gpu;
 }
 
+const char *change_name(enum change c) {
+    static const char *const names[CHANGE_COUNT] = {"knob",    "combine", "law",  "layout",
+                                                    "emitter", "merge",   "split"};
+    return names[c];
+}
+
 const struct knob *emitter_knob(const struct emitter *e, const char *name) {
     for (const struct knob *k = e->knobs; k->name; k++)
         if (strcmp(k->name, name) == 0)
@@ -73,6 +79,10 @@ int stage_number(const struct kernel_stage *s, const char *knob, int part) {
     const struct kernel_knob *k = find_knob(s, knob);
     assert(k && part < k->n_parts);
     return k->part[part];
+}
+
+bool stage_has(const struct kernel_stage *s, const char *knob) {
+    return find_knob(s, knob) != NULL;
 }
 
 bool stage_word_is(const struct kernel_stage *s, const char *knob, const char *word) {

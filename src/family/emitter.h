@@ -14,10 +14,25 @@
 #include "family/point.h"
 #include "model/target.h"
 
+// What a move of the search changes (family/moves.h); a knob that is about more than sizes and
+// places says so.
+enum change {
+    CHANGE_KNOB,     // sizes, places, order
+    CHANGE_COMBINE,  // over whom a reduction is split, and how its parts meet
+    CHANGE_LAW,      // another way to the same result, rounded otherwise
+    CHANGE_LAYOUT,   // something is copied into another order before it is used
+    CHANGE_EMITTER,  // another emitter, of the same family or of another one
+    CHANGE_MERGE,    // two stages become one
+    CHANGE_SPLIT,    // one becomes two
+    CHANGE_COUNT
+};
+const char *change_name(enum change c);  // "knob", "combine", ...
+
 // A knob takes a word, or one to three numbers (`tile 64x64x256`), each from its own grid.
 struct knob {
     const char *name;  // NULL ends a table
     const char *summary;
+    enum change change;        // by turning it
     const char *const *words;  // NULL-terminated; NULL: the knob takes numbers
     int n_parts;
     const int *grid[3];  // rising legal values, ended by 0 - 1 = -1
@@ -56,8 +71,8 @@ extern const struct emitter map_cpu, map_tiles_cpu, rowwise_cpu, reduce_cpu, gem
 extern const struct emitter map_simt, map_tiles, map_gathered, rowwise_simt, rowwise_blocks,
     rowwise_columns, reduce_simt, gemm_simt, gemm_dot, gemm_mma, gemm_wgmma, gemm_cutlass,
     ragged_mma, ragged_wgmma, conv_mma, conv_wgmma, conv_direct, attention_mma, attention_wgmma,
-    maxsim_mma, qgemm_mma, qgemm_stream, scan_simt, scatter_simt, scatter_lists, pool_simt,
-    pool_vectors, nest_simt;
+    maxsim_mma, rowgemm_wgmma, qgemm_mma, qgemm_stream, scan_simt, scatter_simt, scatter_lists,
+    pool_simt, pool_vectors, nest_simt;
 
 extern const struct emitter library_blas, library_cublaslt, library_cudnn;
 
@@ -86,6 +101,7 @@ const char *stage_value_text(struct arena *a, const struct kernel_stage *s, cons
 
 // Values of a complete stage; asking for a knob that it has not is a bug.
 int stage_number(const struct kernel_stage *s, const char *knob, int part);
+bool stage_has(const struct kernel_stage *s, const char *knob);
 bool stage_word_is(const struct kernel_stage *s, const char *knob, const char *word);
 void stage_set(struct kernel_stage *s, const char *knob, int part, int value);
 void stage_set_word(struct kernel_stage *s, const char *knob, const char *word);

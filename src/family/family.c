@@ -1,6 +1,7 @@
 // The table of families, and which of them takes a region.
 #include "family/family.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #include "family/qgemm_form.h"
 #include "family/ragged_form.h"
 #include "family/reduce_form.h"
+#include "family/rowgemm_form.h"
 #include "family/rows.h"
 #include "family/scan_form.h"
 #include "family/scatter_form.h"
@@ -25,45 +27,72 @@ static bool pool_find(struct form *f, struct objection *why) {
     return in_place_check(f->region, f->anchor, why);
 }
 
+// What joins two by two: of one reduction in every type of numbers (fold.h), elsewhere as f32.
+// Emitters of gemm say themselves whether they add up whole numbers.
+#define TYPE(name) (1u << LOOP_##name)
+#define NUMBERS (TYPE(F32) | TYPE(F64) | TYPE(I32) | TYPE(I64))
+#define FOLDS(...) ((const struct family_fold[]){__VA_ARGS__, {0}})
+#define REDUCES(types) \
+    { OP_CLASS_REDUCE, types }
+#define MULTIPLIES(types) \
+    { OP_CLASS_CONTRACT, types }
+#define SLIDES \
+    { OP_CLASS_WINDOW, TYPE(F32) }
+#define IN_F32 REDUCES(TYPE(F32)), MULTIPLIES(TYPE(F32))
+
 #define KIND(name) (1u << ANCHOR_##name)
-#define LIST(...) ((const struct emitter *const[]){__VA_ARGS__, NULL})
-#define EMITTERS(...) LIST(__VA_ARGS__), false
-#define ONLY_BY_NAME(...) LIST(__VA_ARGS__), true
+#define EMITTERS(...) ((const struct emitter *const[]){__VA_ARGS__, NULL})
 
 const struct family families[] = {
     [FAMILY_MAP] = {"map", KIND(NONE), "elementwise values", map_find,
-                    EMITTERS(&map_cpu, &map_tiles_cpu, &map_simt, &map_tiles, &map_gathered)},
+                    EMITTERS(&map_cpu, &map_tiles_cpu, &map_simt, &map_tiles, &map_gathered), 0,
+                    FOLDS(IN_F32)},
     [FAMILY_ROWWISE] = {"rowwise", KIND(ROWS), "reductions over the same axes, each spread again",
                         rows_find,
-                        EMITTERS(&rowwise_cpu, &rowwise_simt, &rowwise_blocks, &rowwise_columns)},
+                        EMITTERS(&rowwise_cpu, &rowwise_simt, &rowwise_blocks, &rowwise_columns), 0,
+                        FOLDS(IN_F32)},
     [FAMILY_REDUCE] = {"reduce", KIND(REDUCTION), "one reduction", reduce_find,
-                       EMITTERS(&reduce_cpu, &reduce_simt)},
+                       EMITTERS(&reduce_cpu, &reduce_simt), 0,
+                       FOLDS(REDUCES(NUMBERS), MULTIPLIES(TYPE(F32)))},
     [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION) | KIND(WINDOW), "a matrix product", gemm_find,
                      EMITTERS(&gemm_cpu, &gemm_simt, &gemm_dot, &gemm_mma, &gemm_wgmma,
-                              &gemm_cutlass)},
+                              &gemm_cutlass),
+                     0, FOLDS(REDUCES(TYPE(F32)), MULTIPLIES(TYPE(F32) | TYPE(I32)), SLIDES)},
     [FAMILY_QGEMM] = {"qgemm", KIND(CONTRACTION), "a product with quantised weights", qgemm_find,
-                      EMITTERS(&qgemm_mma, &qgemm_stream)},
+                      EMITTERS(&qgemm_mma, &qgemm_stream), FAMILY_MATRIX_ONLY, FOLDS(IN_F32)},
     [FAMILY_RAGGED] = {"ragged", KIND(CONTRACTION), "a product over groups of rows", ragged_find,
-                       EMITTERS(&ragged_mma, &ragged_wgmma)},
+                       EMITTERS(&ragged_mma, &ragged_wgmma), FAMILY_MATRIX_ONLY,
+                       FOLDS(IN_F32, {OP_CLASS_RAGGED, TYPE(F32)})},
     [FAMILY_CONV] = {"conv", KIND(WINDOW), "a convolution", conv_find,
-                     EMITTERS(&conv_mma, &conv_wgmma, &conv_direct)},
+                     EMITTERS(&conv_mma, &conv_wgmma, &conv_direct), FAMILY_MATRIX_ONLY,
+                     FOLDS(IN_F32, SLIDES)},
     [FAMILY_POOL] = {"pool", KIND(WINDOW), "a pooling", pool_find,
-                     EMITTERS(&pool_cpu, &pool_simt, &pool_vectors)},
-    [FAMILY_SCAN] = {"scan", KIND(SCAN), "a scan", scan_find, EMITTERS(&scan_cpu, &scan_simt)},
+                     EMITTERS(&pool_cpu, &pool_simt, &pool_vectors), FAMILY_BY_LINES, NULL},
+    [FAMILY_SCAN] = {"scan", KIND(SCAN), "a scan", scan_find, EMITTERS(&scan_cpu, &scan_simt),
+                     FAMILY_BY_LINES, NULL},
     [FAMILY_SCATTER] = {"scatter", KIND(SCATTER), "sums that indices gather", scatter_find,
-                        EMITTERS(&scatter_simt, &scatter_lists)},
+                        EMITTERS(&scatter_simt, &scatter_lists), FAMILY_BY_LINES, NULL},
     [FAMILY_ATTENTION] = {"attention", KIND(ATTENTION),
                           "a product, a softmax of its rows and a second product", attention_find,
-                          EMITTERS(&attention_mma, &attention_wgmma)},
+                          EMITTERS(&attention_mma, &attention_wgmma), FAMILY_MATRIX_ONLY,
+                          FOLDS(IN_F32)},
     [FAMILY_MAXSIM] = {"maxsim", KIND(MATCHES), "the sum of the largest of each row of a product",
-                       maxsim_find, EMITTERS(&maxsim_mma)},
+                       maxsim_find, EMITTERS(&maxsim_mma), FAMILY_MATRIX_ONLY, FOLDS(IN_F32)},
+    [FAMILY_ROWGEMM] = {"rowgemm", KIND(MATCHES), "a product of which each row becomes a number",
+                        rowgemm_find, EMITTERS(&rowgemm_wgmma),
+                        FAMILY_MATRIX_ONLY | FAMILY_NAMED_ONLY, FOLDS(IN_F32)},
     [FAMILY_LIBRARY] = {"library", KIND(CONTRACTION) | KIND(WINDOW),
                         "a matrix product or a convolution", library_find,
-                        ONLY_BY_NAME(&library_blas, &library_cublaslt, &library_cudnn)},
+                        EMITTERS(&library_blas, &library_cublaslt, &library_cudnn),
+                        FAMILY_NAMED_ONLY, NULL},
     [FAMILY_NEST] = {"nest", FORM_ANY, "anything that has one kind of loops", nest_find,
-                     EMITTERS(&nest_cpu, &nest_simt)},
+                     EMITTERS(&nest_cpu, &nest_simt), 0, NULL},
     [FAMILY_COUNT] = {0},
 };
+
+bool family_has(const struct family *f, enum family_trait trait) {
+    return f->traits & trait;
+}
 
 const struct family *family_find(const char *name) {
     for (const struct family *f = families; f->name; f++)
@@ -76,9 +105,9 @@ const char *family_list(struct arena *a) {
     struct str out = {0};
     const struct family *last = NULL;
     for (const struct family *f = families; f->name; f++)
-        last = f->find && !f->is_named_only ? f : last;
+        last = f->find && !family_has(f, FAMILY_NAMED_ONLY) ? f : last;
     for (const struct family *f = families; f->name; f++)
-        if (f->find && !f->is_named_only)
+        if (f->find && !family_has(f, FAMILY_NAMED_ONLY))
             str_printf(&out, "%s%s", out.len == 0 ? "" : f == last ? " and " : ", ", f->name);
     return str_take(a, &out);
 }
@@ -156,6 +185,27 @@ void family_complete(const struct emitter *e, const struct form *f, const struct
     emitter_complete(e, f, t, s);
 }
 
+void family_choose(const struct form *f, const struct target *t, bool first,
+                   struct kernel_stage *s) {
+    double least = INFINITY;
+    struct kernel_stage plain = *s;
+    for (const struct emitter *const *e = f->family->emitters; *e; e++) {
+        struct kernel_stage named = plain;
+        struct objection why;
+        named.emitter = (*e)->name;
+        if ((*e)->is_named_only || family_emitter(f->family, f, t, &named, &why) != *e)
+            continue;
+        family_complete(*e, f, t, &named);
+        double seconds = (*e)->estimate(f, t, &named);
+        if (seconds >= least)
+            continue;
+        least = seconds;
+        *s = named;
+        if (first)
+            return;
+    }
+}
+
 const struct emitter *stage_emitter(const struct kernel_stage *s, const struct target *t) {
     const struct family *f = family_find(s->family);
     for (int i = 0; f->emitters[i]; i++)
@@ -165,29 +215,18 @@ const struct emitter *stage_emitter(const struct kernel_stage *s, const struct t
     return NULL;
 }
 
-// What joins two by two: of one reduction in every type of numbers (fold.h), elsewhere as f32.
-static bool is_known_fold(const struct family *f, const struct node *n) {
-    enum op_class class = op_infos[n->op].class;
-    enum loop_dtype t = loop_arithmetic(n->dtype);
-    bool is_one = class == OP_CLASS_REDUCE && f == &families[FAMILY_REDUCE];
-    bool is_conv =
-        class == OP_CLASS_WINDOW && (f == &families[FAMILY_CONV] || f == &families[FAMILY_GEMM]);
-    // Emitters of gemm say themselves whether they add up whole numbers.
-    bool is_whole = class == OP_CLASS_CONTRACT && f == &families[FAMILY_GEMM] && t == LOOP_I32;
-    bool is_ragged = class == OP_CLASS_RAGGED && f == &families[FAMILY_RAGGED];
-    return (class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT || is_conv || is_ragged) &&
-           op_infos[n->op].joins != OP_COUNT &&
-           (t == LOOP_F32 || is_whole || (is_one && t != LOOP_MASK));
+static bool folds(const struct family *f, const struct node *n) {
+    for (const struct family_fold *k = f->folds; k->types; k++)
+        if (k->class == op_infos[n->op].class && k->types >> loop_arithmetic(n->dtype) & 1)
+            return op_infos[n->op].joins != OP_COUNT;
+    return false;
 }
 
-// The anchors that most families were written for; which of those, each says itself.
+// The anchors that a family was written for.
 static bool knows_anchors(const struct family *f, const struct region *r, struct objection *why) {
-    bool says_itself = f->kinds == FORM_ANY || f->kinds == KIND(SCAN) ||
-                       f->kinds == KIND(SCATTER) || f == &families[FAMILY_POOL] ||
-                       f == &families[FAMILY_LIBRARY];
-    for (int i = 0; i < r->n_anchors && !says_itself; i++) {
+    for (int i = 0; i < r->n_anchors && f->folds; i++) {
         const struct node *n = &r->graph->nodes[r->anchor[i]];
-        if (!is_known_fold(f, n))
+        if (!folds(f, n))
             return objection(why, NULL, "%s does not take %s of %s (value '%s')", f->name,
                              op_infos[n->op].name, dtype_name(n->dtype), n->name);
     }
@@ -224,7 +263,8 @@ const struct form *family_first_form(const struct region *r, const struct target
     struct objection why;
     struct kernel_stage any = {0};
     for (const struct family *f = families; f->name; f++) {
-        const struct form *form = f->find && !f->is_named_only ? family_form(f, r, &why) : NULL;
+        const struct form *form =
+            f->find && !family_has(f, FAMILY_NAMED_ONLY) ? family_form(f, r, &why) : NULL;
         if (form && family_emitter(f, form, t, &any, &why))
             return form;
     }

@@ -23,9 +23,22 @@ enum family_id {
     FAMILY_SCATTER,
     FAMILY_ATTENTION,
     FAMILY_MAXSIM,
+    FAMILY_ROWGEMM,
     FAMILY_LIBRARY,
     FAMILY_NEST,
     FAMILY_COUNT
+};
+
+// Operations that a family folds, and in which arithmetic.
+struct family_fold {
+    enum op_class class;
+    unsigned types;  // a bit per loop_dtype; 0 ends a table
+};
+
+enum family_trait {
+    FAMILY_NAMED_ONLY = 1,   // taken where a block names it, by no default and no move
+    FAMILY_MATRIX_ONLY = 2,  // all its emitters on GPUs are for matrix units, but for conv's direct
+    FAMILY_BY_LINES = 4,     // a thread for each line or window would do, and is simpler
 };
 
 struct family {
@@ -37,7 +50,8 @@ struct family {
     // region, and only lowering refuses it.
     bool (*find)(struct form *f, struct objection *why);
     const struct emitter *const *emitters;  // NULL-terminated, in the order they are tried
-    bool is_named_only;  // taken where a block names it, by no default and no move
+    unsigned traits;                        // of family_trait
+    const struct family_fold *folds;        // NULL: `find` says which
 };
 
 // Ended by a name of NULL, in the order in which they are tried: of those that accept a region
@@ -45,6 +59,7 @@ struct family {
 extern const struct family families[];
 
 const struct family *family_find(const char *name);  // NULL: unknown
+bool family_has(const struct family *f, enum family_trait trait);
 
 // The form of a region as the family computes it: found out once, kept with the region and as long
 // as it. NULL: the family does not take the region, and why.
@@ -71,6 +86,11 @@ const struct emitter *family_emitter(const struct family *f, const struct form *
 // first (so a block means, and is written, as it did before there were others).
 void family_complete(const struct emitter *e, const struct form *f, const struct target *t,
                      struct kernel_stage *s);
+
+// Complete a stage, of which nothing but values and family is said, by the emitter that should be
+// fastest of those that take the region; or by the first of them.
+void family_choose(const struct form *f, const struct target *t, bool first,
+                   struct kernel_stage *s);
 
 // The emitter of a complete stage.
 const struct emitter *stage_emitter(const struct kernel_stage *s, const struct target *t);

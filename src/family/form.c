@@ -318,7 +318,8 @@ bool form_find(struct arena *a, const struct region *r, const struct form_reques
         return true;
     struct objection ignored;
     for (const struct family *o = families; o->name && !why->other; o++)
-        if (o != q->family && o->find && !q->combine && family_form(o, r, &ignored))
+        if (o != q->family && o->find && !q->combine && !family_has(o, FAMILY_NAMED_ONLY) &&
+            family_form(o, r, &ignored))
             why->other = o->name;
     return false;
 }

@@ -57,6 +57,7 @@ struct conv_form;
 struct ragged_form;
 struct attention_form;
 struct maxsim_form;
+struct rowgemm_form;
 struct qgemm_form;
 struct library_form;
 
@@ -80,6 +81,7 @@ struct form {
     const struct ragged_form *ragged;
     const struct attention_form *attention;
     const struct maxsim_form *maxsim;
+    const struct rowgemm_form *rowgemm;
     const struct qgemm_form *qgemm;
     const struct library_form *library;
 };

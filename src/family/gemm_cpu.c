@@ -35,7 +35,10 @@ static const struct knob knobs[] = {
      .summary = "rows and columns held in registers",
      .n_parts = 2,
      .grid = {micro_rows_grid, micro_columns_grid}},
-    {.name = "pack", .summary = "operands copied into the order of use", .words = pack_words},
+    {.name = "pack",
+     .change = CHANGE_LAYOUT,
+     .summary = "operands copied into the order of use",
+     .words = pack_words},
     {.name = "vec", .summary = "lanes of a vector", .n_parts = 1, .grid = {vec_grid}},
     {0},
 };

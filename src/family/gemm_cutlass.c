@@ -44,6 +44,7 @@ static const struct knob knobs[] = {
      .grid = {stages_grid}},
     {.name = "scheduler",
      .summary = "whole tiles by turns, or the last ones shared out along K",
+     .change = CHANGE_COMBINE,
      .words = cutlass_schedulers},
     {.name = "raster", .summary = "along what tiles are walked", .words = cutlass_rasters},
     {.name = "swizzle",

@@ -146,8 +146,8 @@ void gemm_build_space(struct lowering *l, const struct gemm_form *f) {
     struct axis_map map = map_identity(rank);
     struct cutter c = {l, f, false};
     struct point_visit visit = {l->region, -1, cut_access, &c};
-    for (int i = 0; i < l->region->n_values; i++)
-        point_visit(&visit, l->region->value[i], &map);
+    for (int i = 0; i < f->n_results; i++)
+        point_visit(&visit, f->results[i], &map);
     c.is_operand = true;
     point_visit(&visit, f->lhs, &f->lhs_map);
     point_visit(&visit, f->rhs, &f->rhs_map);
@@ -199,25 +199,26 @@ bool gemm_is_product(const struct graph *g, node_id id) {
     return ok && places > 1;
 }
 
-bool gemm_find(struct form *form, struct objection *why) {
+bool gemm_find_product(struct form *form, const node_id *results, int n_results,
+                       struct objection *why) {
     const struct region *r = form->region;
     const struct graph *g = r->graph;
-    if (r->n_anchors != 1)
-        return objection(why, NULL, "gemm takes one product; materialise %s first",
-                         g->nodes[r->anchor[0]].name);
     const struct node *n = &g->nodes[form->anchor];
     struct gemm_form *f = arena_new(r->arena, struct gemm_form);
     f->anchor = form->anchor;
+    f->results = results;
+    f->n_results = n_results;
     f->is_conv = op_infos[n->op].class == OP_CLASS_WINDOW;
     form->gemm = f;
     struct search s = {.region = r, .anchor = f->anchor, .rank = n->shape.rank};
     struct axis_map map = map_identity(n->shape.rank);
     struct point_visit visit = {r, -1, find_anchor, &s};
-    for (int i = 0; i < r->n_values; i++) {
-        if (!shape_equal(&g->nodes[r->value[i]].shape, &n->shape))
-            return objection(why, NULL, "%s has not the shape of the product %s", r->value_name[i],
+    for (int i = 0; i < n_results; i++) {
+        if (!shape_equal(&g->nodes[results[i]].shape, &n->shape))
+            return objection(why, NULL, "%s has not the shape of the product %s",
+                             results == r->value ? r->value_name[i] : g->nodes[results[i]].name,
                              n->name);
-        point_visit(&visit, r->value[i], &map);
+        point_visit(&visit, results[i], &map);
     }
     if (s.is_elsewhere)
         return objection(why, NULL, "%s is used transposed; materialise it first", n->name);
@@ -235,4 +236,12 @@ bool gemm_find(struct form *form, struct objection *why) {
                          "%s stands in the way; materialise it first",
                          n->name);
     return true;
+}
+
+bool gemm_find(struct form *form, struct objection *why) {
+    const struct region *r = form->region;
+    if (r->n_anchors != 1)
+        return objection(why, NULL, "gemm takes one product; materialise %s first",
+                         r->graph->nodes[r->anchor[0]].name);
+    return gemm_find_product(form, r->value, r->n_values, why);
 }

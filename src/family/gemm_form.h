@@ -8,6 +8,8 @@
 
 struct gemm_form {
     node_id anchor;
+    const node_id *results;  // what is computed of its elements, by element: a stage's values
+    int n_results;
     node_id lhs, rhs;    // the product's arguments
     struct axis_map at;  // the product's own axes in the space
     struct axis_map lhs_map, rhs_map;
@@ -32,6 +34,9 @@ bool gemm_is_product(const struct graph *g, node_id n);
 // Is it one product whose result reaches the values elementwise, with nothing but elementwise
 // work before it?
 bool gemm_find(struct form *form, struct objection *why);
+// The same of one product among several anchors, of which `results` are computed by element.
+bool gemm_find_product(struct form *form, const node_id *results, int n_results,
+                       struct objection *why);
 
 // The materialised value that an operand is, and the map by which it is read; false: it is
 // computed.

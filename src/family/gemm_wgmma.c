@@ -46,6 +46,7 @@ static const struct knob knobs[] = {
      .n_parts = 1,
      .grid = {group_grid}},
     {.name = "split",
+     .change = CHANGE_COMBINE,
      .summary = "blocks of a cluster that have the terms of a tile",
      .n_parts = 1,
      .grid = {split_grid}},
@@ -176,7 +177,7 @@ static bool accepts_rows(const struct form *f, const struct wgmma_side side[2], 
     return true;
 }
 
-static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
+bool wgmma_accepts(const struct form *f, const struct target *t, struct objection *why) {
     (void)t;
     const struct gemm_form *g = f->gemm;
     const char *anchor = node_of(f, g->anchor)->name;
@@ -247,20 +248,21 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
     z.depth = WGMMA_ROW_BYTES / z.element_bytes;
     z.stages = stage_number(s, "stages", 0);
     z.group = stage_number(s, "group", 0);
-    z.split = stage_number(s, "split", 0);
+    z.split = stage_has(s, "split") ? stage_number(s, "split", 0) : 1;
     z.consumers = stage_number(s, "warpgroups", 0);
     z.threads = WGMMA_GROUP * (z.consumers + 1);
     z.lhs.width = stage_number(s, "tile", 0);
     z.rhs.width = stage_number(s, "tile", 1);
     z.apart = stage_number(s, "apart", 0);
     z.cluster = stage_number(s, "cluster", 0);
-    z.boxes = stage_number(s, "boxes", 0);
+    z.boxes = stage_has(s, "boxes") ? stage_number(s, "boxes", 0) : 0;
     z.own = z.lhs.width / (z.apart ? 1 : z.consumers);
     // Results of split operands may be stored a second time, which those that go on would undo.
-    bool by_boxes = !z.parts && z.split == 1 && wgmma_set_boxes(&z, f->region, g);
+    bool by_boxes = !z.parts && z.split == 1 && z.boxes && wgmma_set_boxes(&z, f->region, g);
+    bool stores = g->results == f->region->value;
     if (!by_boxes)
         z.boxes = 0;
-    for (int i = 0; i < f->region->n_values && !by_boxes; i++)
+    for (int i = 0; i < f->region->n_values && !by_boxes && stores; i++)
         if (wgmma_is_staged(f->region, g, i) && z.split == 1)
             z.staged_bytes = (int64_t)z.consumers * 4 * WGMMA_STAGED * 2;
     z.slices = (z.k + z.depth - 1) / z.depth;
@@ -398,8 +400,8 @@ static bool legal_cluster(const struct wgmma_sizes *z, struct objection *why) {
     return true;
 }
 
-static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
-                     struct objection *why) {
+bool wgmma_is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
+                    struct objection *why) {
     struct wgmma_sizes z = wgmma_read_sizes(f, s);
     if (!legal_cluster(&z, why) || !legal_apart(&z, t, why) || !wgmma_legal_rows(&z, why) ||
         !legal_split(&z, why) ||
@@ -492,7 +494,7 @@ static double combine_seconds(const struct wgmma_sizes *z, const struct target *
 // What one multiprocessor gets from memory, at most: 64 of an H200's got 52 GB/s each.
 #define SM_BYTES_PER_S 52e9
 
-static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
+double wgmma_estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
     struct wgmma_sizes z = wgmma_read_sizes(f, s);
     double blocks = (double)wgmma_tiles(&z) * z.split;
     // Of clusters of four and eight some multiprocessors have no place: 120 of 132 do.
@@ -547,7 +549,7 @@ static bool set_shape(const struct form *f, const struct target *t, struct kerne
     stage_set(s, "boxes", 0, r->boxes);
     for (int stages = 8; stages >= 2; stages--) {
         stage_set(s, "stages", 0, stages);
-        if (is_legal(f, t, s, &why))
+        if (wgmma_is_legal(f, t, s, &why))
             return true;
     }
     return false;
@@ -559,7 +561,8 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
     int best_split = 1;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int split = 1; split <= 8; split *= 2) {
-            double seconds = set_shape(f, t, s, &shapes[i], split) ? estimate(f, t, s) : INFINITY;
+            double seconds =
+                set_shape(f, t, s, &shapes[i], split) ? wgmma_estimate(f, t, s) : INFINITY;
             if (seconds < least) {
                 least = seconds;
                 best = &shapes[i];
@@ -574,9 +577,9 @@ const struct emitter gemm_wgmma = {
     .summary = "a matrix product on tensor cores, copies and products by different warps",
     .knobs = knobs,
     .runs_on = wgmma_runs_on,
-    .accepts = accepts,
+    .accepts = wgmma_accepts,
     .defaults = defaults,
-    .is_legal = is_legal,
+    .is_legal = wgmma_is_legal,
     .lower = wgmma_lower,
-    .estimate = estimate,
+    .estimate = wgmma_estimate,
 };

@@ -85,4 +85,10 @@ bool wgmma_runs_on(const struct target *t);
 // Seconds of a tile: products, while slices are brought.
 double wgmma_tile_seconds(const struct wgmma_sizes *z, const struct target *t);
 
+// gemm's own rows, for whoever does something else with the sums.
+bool wgmma_accepts(const struct form *f, const struct target *t, struct objection *why);
+bool wgmma_is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
+                    struct objection *why);
+double wgmma_estimate(const struct form *f, const struct target *t, const struct kernel_stage *s);
+
 void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *s);

@@ -33,6 +33,12 @@ struct wgmma_walk {
     const void *ctx;
 };
 
+// Where the sums of a thread lie in the tile.
+struct wgmma_place {
+    const struct loop_expr *consumer, *lane, *warp;  // the warp among four
+    const struct loop_expr *first;                   // row of the tile that the warp begins with
+};
+
 struct wgmma_build {
     struct lowering *l;
     struct arena *a;
@@ -65,11 +71,17 @@ struct wgmma_build {
     struct loop_buffer *plain[2];  // split: sums of what is computed without tensor cores
     struct loop_buffer *passage[STAGE_VALUES_MAX];  // by value: through which it is stored, or NULL
     struct loop_buffer *box_map;                    // by which boxes of it are, or NULL
+    // What becomes of a tile's sums instead of the stage's values; NULL: these.
+    void (*store)(struct wgmma_build *x, struct loop_builder *b, const struct wgmma_place *p);
+    const void *store_ctx;
 };
 
 #define BUILD struct wgmma_build
 #include "family/index_arithmetic.h"
 
+// Sets all that the next one requires, for a product of matrices.
+void wgmma_begin(struct wgmma_build *x, struct lowering *l, const struct form *f,
+                 const struct kernel_stage *stage);
 // Makes the kernel: one warpgroup copies, the others multiply and store.
 // requires: x has lowering, name, form, sizes, blocks, and what the tiles of both sides are of.
 void wgmma_build_kernel(struct wgmma_build *x, const char *suffix);
@@ -81,6 +93,14 @@ void wgmma_place_tile(struct wgmma_build *x, struct loop_builder *b, const struc
 // multiply.
 void wgmma_store_tile(struct wgmma_build *x, struct loop_builder *b,
                       const struct loop_expr *consumer);
+
+// What it stores is made of: the sums of rows `part` (of 64) and `half` (of 8) and columns from 8 *
+// `j` on; a point of the space; the product there.
+const struct loop_expr *wgmma_sum_at(const struct wgmma_build *x, const struct loop_expr *part,
+                                     const struct loop_expr *half, const struct loop_expr *j);
+struct scope wgmma_scope_at(struct wgmma_build *x, struct loop_builder *b,
+                            const struct loop_expr *row, const struct loop_expr *column, int lanes);
+void wgmma_define(struct wgmma_build *x, struct scope *s, const struct loop_expr *sum);
 
 // Boxes of results: the map that they are stored by; waits for the last of them.
 void wgmma_make_boxes(struct wgmma_build *x);

@@ -715,16 +715,22 @@ void wgmma_build_kernel(struct wgmma_build *x, const char *suffix) {
         loop_meet(&b, NULL, NULL);
 }
 
-void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage) {
-    struct wgmma_build x = {.l = l, .a = l->arena, .form = f->gemm};
-    gemm_build_space(l, x.form);
-    x.z = wgmma_read_sizes(f, stage);
+void wgmma_begin(struct wgmma_build *x, struct lowering *l, const struct form *f,
+                 const struct kernel_stage *stage) {
+    *x = (struct wgmma_build){.l = l, .a = l->arena, .form = f->gemm};
+    gemm_build_space(l, x->form);
+    x->z = wgmma_read_sizes(f, stage);
     l->is_quick = wgmma_is_narrow(f->region);
-    x.name = stage->values[0];
-    x.more = l->sms < wgmma_tiles(&x.z) && x.z.split == 1;
-    x.blocks = x.more ? l->sms / x.z.cluster * x.z.cluster : wgmma_tiles(&x.z);
-    x.lhs = (struct wgmma_tile){.s = &x.z.lhs, .group = x.form->group_m};
-    x.rhs = (struct wgmma_tile){.s = &x.z.rhs, .group = x.form->group_n};
+    x->name = stage->values[0];
+    x->more = l->sms < wgmma_tiles(&x->z) && x->z.split == 1;
+    x->blocks = x->more ? l->sms / x->z.cluster * x->z.cluster : wgmma_tiles(&x->z);
+    x->lhs = (struct wgmma_tile){.s = &x->z.lhs, .group = x->form->group_m};
+    x->rhs = (struct wgmma_tile){.s = &x->z.rhs, .group = x->form->group_n};
+}
+
+void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage) {
+    struct wgmma_build x;
+    wgmma_begin(&x, l, f, stage);
     if (x.z.parts) {
         wgmma_split(&x, &x.lhs);
         wgmma_split(&x, &x.rhs);

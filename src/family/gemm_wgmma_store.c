@@ -1,19 +1,13 @@
 // Results of gemm's `wgmma` emitter: the sums of a tile become the stage's values.
 #include "family/gemm_wgmma_build.h"
 
-// Where the sums of a thread lie in the tile.
-struct wgmma_place {
-    const struct loop_expr *consumer, *lane, *warp;  // the warp among four
-    const struct loop_expr *first;                   // row of the tile that the warp begins with
-};
-
 static struct axis_map identity(const struct wgmma_build *x) {
     return map_identity(x->l->region->graph->nodes[x->form->anchor].shape.rank);
 }
 
-static struct scope scope_at(struct wgmma_build *x, struct loop_builder *b,
-                             const struct loop_expr *row, const struct loop_expr *column,
-                             int lanes) {
+struct scope wgmma_scope_at(struct wgmma_build *x, struct loop_builder *b,
+                            const struct loop_expr *row, const struct loop_expr *column,
+                            int lanes) {
     struct scope s = scope_inside(&x->batch, b);
     s.index[x->lhs.group] = row;
     s.index[x->rhs.group] = column;
@@ -22,9 +16,8 @@ static struct scope scope_at(struct wgmma_build *x, struct loop_builder *b,
     return s;
 }
 
-// The sums of rows `part` (of 64) and `half` (of 8), columns from 8 * `j` on.
-static const struct loop_expr *sum_at(const struct wgmma_build *x, const struct loop_expr *part,
-                                      const struct loop_expr *half, const struct loop_expr *j) {
+const struct loop_expr *wgmma_sum_at(const struct wgmma_build *x, const struct loop_expr *part,
+                                     const struct loop_expr *half, const struct loop_expr *j) {
     const struct loop_expr *at =
         add(x, times(x, part, x->z.rhs.width / 4), add(x, times(x, j, 2), half));
     return loop_load(x->a, x->total ? x->total : x->sum, at, 2, 1);
@@ -48,7 +41,7 @@ static const struct loop_expr *unscale(struct wgmma_build *x, struct scope *s,
     return loop_binary(x->a, LOOP_MUL, loop_binary(x->a, LOOP_MUL, sum, both[0]), both[1]);
 }
 
-static void define(struct wgmma_build *x, struct scope *s, const struct loop_expr *sum) {
+void wgmma_define(struct wgmma_build *x, struct scope *s, const struct loop_expr *sum) {
     const char *name = x->l->region->graph->nodes[x->form->anchor].name;
     if (x->z.parts)
         sum = unscale(x, s, sum);
@@ -65,8 +58,8 @@ static void store_pair(struct wgmma_build *x, struct loop_builder *b, const stru
     const struct loop_expr *lane = open_unrolled(x, b, "lane", 2 / lanes, &by_lane);
     const struct loop_expr *at = add(x, column, lane);
     loop_open_if(&by_lane, at, x->l->space.extent[x->rhs.group], &guard);
-    struct scope s = scope_at(x, &guard, row, at, lanes);
-    define(x, &s, lanes == 1 ? loop_lane(x->a, sum, lane) : sum);
+    struct scope s = wgmma_scope_at(x, &guard, row, at, lanes);
+    wgmma_define(x, &s, lanes == 1 ? loop_lane(x->a, sum, lane) : sum);
     for (int v = 0; v < x->l->region->n_values; v++)
         if (!x->passage[v])
             point_store(&s, v, &map, false);
@@ -86,7 +79,7 @@ static void store_straight(struct wgmma_build *x, struct loop_builder *b,
     const struct loop_expr *j = open_unrolled(x, &guard, "j", x->z.rhs.width / 8, &by_column);
     const struct loop_expr *column = add(x, times(x, j, 8), times(x, rest(x, p->lane, 4), 2));
     column = loop_let(&by_column, "column", add(x, x->rhs.first, column));
-    store_pair(x, &by_column, row, column, sum_at(x, part, half, j));
+    store_pair(x, &by_column, row, column, wgmma_sum_at(x, part, half, j));
     loop_close(&guard, &by_column);
     loop_close(&by_row, &guard);
     loop_close(b, &by_row);
@@ -117,8 +110,8 @@ static void fill_passage(struct wgmma_build *x, struct loop_builder *b, const st
     const struct loop_expr *column = add(x, times(x, c, 64), add(x, times(x, j, 8), pair));
     column = loop_let(&by_column, "column", add(x, x->rhs.first, column));
     loop_open_if(&by_column, column, x->l->space.extent[x->rhs.group], &inside);
-    struct scope s = scope_at(x, &inside, row, column, 2);
-    define(x, &s, sum_at(x, part, half, add(x, times(x, c, 8), j)));
+    struct scope s = wgmma_scope_at(x, &inside, row, column, 2);
+    wgmma_define(x, &s, wgmma_sum_at(x, part, half, add(x, times(x, c, 8), j)));
     loop_store(&inside, x->passage[v], add(x, passage_at(x, p, own, j), pair),
                point_stored(&s, v, &map), false);
     loop_close(&by_column, &inside);
@@ -143,7 +136,7 @@ static void empty_passage(struct wgmma_build *x, struct loop_builder *b,
     const struct loop_expr *column = add(x, times(x, c, 64), times(x, piece, 8));
     column = loop_let(&guard, "column", add(x, x->rhs.first, column));
     loop_open_if(&guard, column, x->l->space.extent[x->rhs.group], &inside);
-    struct scope s = scope_at(x, &inside, row, column, 8);
+    struct scope s = wgmma_scope_at(x, &inside, row, column, 8);
     loop_store(&inside, x->l->target[v], point_index(&s, shape, &map),
                loop_load(x->a, x->passage[v], passage_at(x, p, own, piece), 8, 1), false);
     loop_close(&guard, &inside);
@@ -219,8 +212,8 @@ static void fill_box(struct wgmma_build *x, struct loop_builder *b, const struct
     const struct loop_expr *column = add(x, x->rhs.first, add(x, first, at));
     column = loop_let(&by_column, "column", column);
     loop_open_if(&by_column, column, x->l->space.extent[x->rhs.group], &inside);
-    struct scope s = scope_at(x, &inside, row, column, 2);
-    define(x, &s, sum_at(x, part, half, add(x, quotient(x, first, 8), j)));
+    struct scope s = wgmma_scope_at(x, &inside, row, column, 2);
+    wgmma_define(x, &s, wgmma_sum_at(x, part, half, add(x, quotient(x, first, 8), j)));
     const struct loop_expr *place =
         times(x, loop_swizzle(x->a, own, quotient(x, at, piece), 128), piece);
     place = add(x, add(x, to, times(x, own, row_of_box)), add(x, place, rest(x, at, piece)));
@@ -282,7 +275,7 @@ static const struct loop_expr *plain_sum(struct wgmma_build *x, struct loop_buil
     loop_store(&by_part, part, zero, loop_real(x->a, 0), false);
     f = (struct loop_for){"k", begin, smaller(x, add(x, begin, num(x, TERMS)), end), 1, false};
     const struct loop_expr *k = loop_open_for(&by_part, &f, &by_term);
-    struct scope s = scope_at(x, &by_term, row, column, 1);
+    struct scope s = wgmma_scope_at(x, &by_term, row, column, 1);
     s.index[x->form->group_k] = k;
     s.lane_group = -1;
     const struct loop_expr *left = point_value(&s, x->form->lhs, &x->form->lhs_map);
@@ -307,7 +300,7 @@ static void mend_element(struct wgmma_build *x, struct loop_builder *b, const st
                                                 wgmma_factor(x, &x->rhs, 0, column, 1));
     open_if_true(x, b, loop_binary(x->a, LOOP_LE, first, loop_real(x->a, 0)), &missing);
     const struct loop_expr *sum = plain_sum(x, &missing, row, column);
-    struct scope s = scope_at(x, &missing, row, column, 1);
+    struct scope s = wgmma_scope_at(x, &missing, row, column, 1);
     const char *name = x->l->region->graph->nodes[x->form->anchor].name;
     point_define(&s, x->form->anchor, &x->form->at, loop_let(&missing, name, sum));
     for (int v = 0; v < x->l->region->n_values; v++)
@@ -417,6 +410,10 @@ void wgmma_store_shares(struct wgmma_build *x, struct loop_builder *b) {
 void wgmma_store_tile(struct wgmma_build *x, struct loop_builder *b,
                       const struct loop_expr *consumer) {
     struct wgmma_place p = find_place(x, b, consumer);
+    if (x->store) {
+        x->store(x, b, &p);
+        return;
+    }
     if (x->box_map) {
         store_by_boxes(x, b, &p);
         return;

@@ -18,7 +18,11 @@ const struct knob gpu_reduce_knobs[] = {
      .n_parts = 1,
      .grid = {results_grid}},
     {.name = "vec", .summary = "elements moved at once", .n_parts = 1, .grid = {vec_grid}},
-    {.name = "split", .summary = "blocks per result", .n_parts = 1, .grid = {split_grid}},
+    {.name = "split",
+     .change = CHANGE_COMBINE,
+     .summary = "blocks per result",
+     .n_parts = 1,
+     .grid = {split_grid}},
     {0},
 };
 

@@ -23,26 +23,8 @@ struct choice {
     bool is_simple;  // the first emitters will do
 };
 
-// The stage by the emitter that should be fastest, of those that take the region; or the first of
-// them.
 static void choose_emitter(const struct choice *c, const struct form *f, struct kernel_stage *s) {
-    double least = INFINITY;
-    struct kernel_stage plain = *s;
-    for (const struct emitter *const *e = f->family->emitters; *e; e++) {
-        struct kernel_stage named = plain;
-        struct objection why;
-        named.emitter = (*e)->name;
-        if ((*e)->is_named_only || family_emitter(f->family, f, c->target, &named, &why) != *e)
-            continue;
-        family_complete(*e, f, c->target, &named);
-        double seconds = (*e)->estimate(f, c->target, &named);
-        if (seconds >= least)
-            continue;
-        least = seconds;
-        *s = named;
-        if (c->is_simple)
-            return;
-    }
+    family_choose(f, c->target, c->is_simple, s);
 }
 
 // A region that no family takes, for its last reduction is over other axes than those before it
@@ -83,13 +65,13 @@ static double least_seconds(const struct choice *c, const struct form *f) {
     return stage_emitter(&s, c->target)->estimate(f, c->target, &s);
 }
 
-// Families of tensor cores alone give way to nest where something simple is wanted, and where a
+// Families of matrix units alone give way to nest where something simple is wanted, and where a
 // convolution is too small for the kernels that copy its operands.
-static const struct form *without_tensor_cores(const struct choice *c, const struct form *f) {
+static const struct form *without_matrix_units(const struct choice *c, const struct form *f) {
     const double small = 20e-6;  // seconds
     struct objection why;
     bool is_alone = f && f->gemm && (f->gemm->is_whole || f->gemm->is_f8);
-    if (!f || (!f->conv && !f->ragged && !f->attention && !f->maxsim && !f->qgemm && !is_alone))
+    if (!f || (!family_has(f->family, FAMILY_MATRIX_ONLY) && !is_alone))
         return f;
     const struct form *nest = family_form(&families[FAMILY_NEST], f->region, &why);
     if (c->is_simple)
@@ -130,11 +112,23 @@ static const struct form *faster_weights(const struct choice *c, const struct fo
     return least_seconds(c, other) < least_seconds(c, f) ? other : f;
 }
 
+// Few long rows, each reduced to one number: rowwise gives a thread whole rows, reduce splits them.
+static const struct form *faster_total(const struct choice *c, const struct form *f) {
+    enum { LONG = 1 << 16 };
+    struct objection why;
+    if (!f || !f->rows || c->target->is_gpu || f->region->n_anchors != 1 ||
+        f->rows->n_rows >= 4 * (int64_t)c->target->n_threads || f->rows->n_columns < LONG ||
+        rows_any_full_value(f->rows))
+        return f;
+    const struct form *other = family_form(&families[FAMILY_REDUCE], f->region, &why);
+    return other ? other : f;
+}
+
 static void materialise(struct choice *c, const char *name) {
     for (;;) {
         struct region *r = region_build(c->arena, c->problem, &name, 1, c->is_ready);
         const struct form *f = faster_product(c, family_first_form(r, c->target));
-        f = without_tensor_cores(c, faster_weights(c, f));
+        f = faster_total(c, without_matrix_units(c, faster_weights(c, f)));
         struct kernel_stage any = {0};
         struct objection why;
         const struct emitter *e = f ? family_emitter(f->family, f, c->target, &any, &why) : NULL;
@@ -199,6 +193,25 @@ static bool join_rows(const struct choice *c, const struct kernel *k, int i, str
            seconds_of(c, out, i) < seconds_of(c, k, i) + seconds_of(c, k, i + 1);
 }
 
+// Stage `i` was merged of two and has the knobs that were chosen for one of them: begin it as if it
+// had been one from the start, where that should be faster.
+static void begin_anew(const struct choice *c, struct kernel *k, int i) {
+    struct objection why;
+    struct error err;
+    struct kernel anew = kernel_copy(c->arena, k);
+    struct kernel_stage *s = kernel_own_stage(c->arena, &anew, i);
+    const struct region *r = stages_region(c->arena, c->problem, &anew, i);
+    const struct form *f = family_form(family_find(s->family), r, &why);
+    if (!f)
+        return;
+    s->n_knobs = 0;
+    s->emitter = NULL;
+    choose_emitter(c, f, s);
+    if (lower_check(c->arena, c->problem, c->target, &anew, &err) &&
+        seconds_of(c, &anew, i) <= seconds_of(c, k, i))
+        *k = anew;
+}
+
 static bool has_output(const struct problem *p, const struct kernel_stage *s) {
     for (int i = 0; i < s->n_values; i++)
         for (int j = 0; j < p->n_outputs; j++)
@@ -233,10 +246,12 @@ static void finish(struct choice *c) {
         struct arena scratch = {0};
         struct kernel merged;
         if (has_output(p, k->stages[i]) && !is_of_library(k, i) && !is_of_library(k, i + 1) &&
-            stages_merge(&(struct stages_edit){&scratch, p, t, k, i, NULL}, &merged))
+            stages_merge(&(struct stages_edit){&scratch, p, t, k, i, NULL}, &merged)) {
             *k = kernel_copy_whole(a, &merged);
-        else
+            begin_anew(c, k, i);
+        } else {
             i++;
+        }
         arena_reset(&scratch);
     }
     for (int i = 0; t->is_gpu && i + 1 < k->n_stages; i++) {

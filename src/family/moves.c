@@ -143,7 +143,7 @@ static void turn(struct list *l, const struct turning *t, const struct knob *k, 
     stage_choose(k, s, part, choice);
     if (!stage_repair(t->emitter, t->form, l->target, k, s))
         return;
-    struct move m = {.stage = s->values[0], .knob = k->name};
+    struct move m = {.stage = s->values[0], .knob = k->name, .change = k->change};
     m.direction = k->words ? 0 : choice > now ? 1 : -1;
     m.word = k->words ? k->words[choice] : NULL;
     m.words = turn_text(l, t->emitter, k, l->from->stages[t->stage], s);
@@ -181,18 +181,39 @@ static void merge(struct list *l, struct stages_edit *edit) {
     struct kernel_stage *const *s = &l->from->stages[edit->stage];
     if (!stages_merge(edit, &next))
         return;
-    struct move m = {.stage = s[0]->values[0]};
+    struct move m = {.stage = s[0]->values[0], .change = CHANGE_MERGE};
     m.words = arena_printf(l->arena, "merge %s into %s", s[0]->values[0], s[1]->values[0]);
     add(l, m, &next, estimate(l, &next));
 }
 
+// Is the node what it is made of with its axes in another order?
+static bool is_transpose(const struct graph *g, const struct node *n) {
+    bool is_moved = false;
+    unsigned seen = 0;
+    if (n->op != OP_VIEW || n->shape.rank != g->nodes[n->arg[0]].shape.rank)
+        return false;
+    for (int i = 0; i < n->shape.rank; i++) {
+        if (n->view[i] < 0 || seen >> n->view[i] & 1)
+            return false;
+        seen |= 1u << n->view[i];
+        is_moved |= n->view[i] != i && n->shape.size[i] > 1;
+    }
+    return is_moved;
+}
+
+// A value in a stage of its own. Of a view that is a copy in another order, which the stage then
+// reads along.
 static void split(struct list *l, struct stages_edit *edit, node_id n) {
     struct kernel next;
     const char *value = l->from->stages[edit->stage]->values[0];
-    if (!stages_split(edit, n, &next))
+    const struct node *node = &l->problem->graph.nodes[n];
+    if ((node->op == OP_VIEW && !is_transpose(&l->problem->graph, node)) ||
+        !stages_split(edit, n, &next))
         return;
-    struct move m = {.stage = value};
-    m.words = arena_printf(l->arena, "split %s at %s", value, l->problem->graph.nodes[n].name);
+    bool is_layout = node->op == OP_VIEW;
+    struct move m = {.stage = value, .change = is_layout ? CHANGE_LAYOUT : CHANGE_SPLIT};
+    m.words = is_layout ? arena_printf(l->arena, "lay out %s for %s", node->name, value)
+                        : arena_printf(l->arena, "split %s at %s", value, node->name);
     add(l, m, &next, estimate(l, &next));
 }
 
@@ -210,7 +231,7 @@ static void change_emitter(struct list *l, struct stages_edit *edit, const struc
     if (!e->runs_on(l->target) || e == stage_emitter(s, l->target) ||
         !stages_change_emitter(edit, f->name, e->name, &next))
         return;
-    struct move m = {.stage = s->values[0]};
+    struct move m = {.stage = s->values[0], .change = CHANGE_EMITTER};
     m.words = arena_printf(l->arena, "%s: %s -> %s", s->values[0], emitter_text(l, s),
                            emitter_text(l, next.stages[edit->stage]));
     add(l, m, &next, estimate(l, &next));
@@ -223,13 +244,13 @@ static void change_stages(struct list *l, int stage) {
     merge(l, &edit);
     for (node_id n = 0; n < r->graph->n_nodes; n++) {
         const struct node *node = &r->graph->nodes[n];
-        if (!r->is_member[n] || node->op == OP_CONST || node->op == OP_VIEW)
+        if (!r->is_member[n] || node->op == OP_CONST)
             continue;
         arena_reset(&scratch);
         split(l, &edit, n);
     }
     for (const struct family *f = families; f->name; f++)
-        for (int i = 0; f->emitters[i] && !f->is_named_only; i++) {
+        for (int i = 0; f->emitters[i] && !family_has(f, FAMILY_NAMED_ONLY); i++) {
             arena_reset(&scratch);
             if (!f->emitters[i]->is_named_only)
                 change_emitter(l, &edit, f, f->emitters[i]);

@@ -146,6 +146,11 @@ static double stage_seconds(const struct far *l, int i) {
     return stage_emitter(s, l->target)->estimate(l->base->stages[i].form, l->target, s);
 }
 
+static enum change change_of(const struct target *t, const struct kernel_stage *old,
+                             const struct kernel_stage *now) {
+    return stage_emitter(old, t) == stage_emitter(now, t) ? CHANGE_KNOB : CHANGE_EMITTER;
+}
+
 double moves_prior(const struct problem *p, const struct target *t, const struct kernel *k) {
     struct arena scratch = {0};
     struct mistakes m = {.arena = &scratch, .source = &(struct lang_source){0}};
@@ -217,6 +222,7 @@ static struct move *far_in_set(struct arena *a, const struct problem *p, const s
             moves[n++] = (struct move){
                 .words = stage_change_text(a, t, k->stages[stage], e->kernel->stages[stage]),
                 .stage = e->kernel->stages[stage]->values[0],
+                .change = change_of(t, k->stages[stage], e->kernel->stages[stage]),
                 .kernel = e->kernel,
                 .text = e->text,
                 .prior = e->prior};
@@ -253,6 +259,7 @@ struct move *moves_far(struct arena *a, const struct problem *p, const struct ta
         moves[i] = (struct move){
             .words = stage_change_text(a, t, k->stages[f->number], &f->stage),
             .stage = k->stages[f->number]->values[0],
+            .change = change_of(t, k->stages[f->number], &f->stage),
             .kernel = next,
             .prior = -log(all_s - stage_seconds(&l, f->number) + f->seconds),
         };

@@ -14,7 +14,11 @@ static const struct knob knobs[] = {
      .n_parts = 1,
      .grid = {vec_grid}},
     {.name = "grain", .summary = "results per block", .n_parts = 1, .grid = {grain_grid}},
-    {.name = "split", .summary = "pieces of a line", .n_parts = 1, .grid = {split_grid}},
+    {.name = "split",
+     .change = CHANGE_COMBINE,
+     .summary = "pieces of a line",
+     .n_parts = 1,
+     .grid = {split_grid}},
     {0},
 };
 

@@ -69,9 +69,9 @@ static node_id find_cut(const struct form *f) {
     return f->gemm && !f->gemm->lhs_is_plain ? f->gemm->lhs : -1;
 }
 
-// Forms that are there for tensor cores, or to be like those that are.
-static bool is_for_tensor_cores(const struct form *f) {
-    return f->conv || f->ragged || f->attention || f->maxsim || f->qgemm ||
+// Forms that are there for matrix units, or to be like those that are.
+static bool is_for_matrix_units(const struct form *f) {
+    return family_has(f->family, FAMILY_MATRIX_ONLY) ||
            (f->gemm && (f->gemm->is_whole || f->gemm->is_f8 || f->gemm->is_conv));
 }
 
@@ -81,13 +81,13 @@ static void materialise(struct program_state *s, const struct target *t, const c
         struct region *r = program_region(s, &stage);
         const struct form *f = family_first_form(r, t);
         struct objection why;
-        // No tensor cores: it is what others are compared with.
-        if (f && is_for_tensor_cores(f))
+        // No matrix units: it is what others are compared with.
+        if (f && is_for_matrix_units(f))
             f = family_form(&families[FAMILY_NEST], r, &why);
         if (!t->is_gpu && has_few_rows(f, t))
             f = family_form(&families[FAMILY_REDUCE], r, &why);
         // A thread for a line, or for a window, is simpler.
-        if (f && (f->scan || f->scatter || f->family == &families[FAMILY_POOL]))
+        if (f && family_has(f->family, FAMILY_BY_LINES))
             f = family_form(&families[FAMILY_NEST], r, &why);
         bool takes = f && (!t->is_gpu || f->family->kinds == FORM_ANY || gpu_plain_accepts(r));
         node_id cut = takes ? find_cut(f) : region_cut(r);

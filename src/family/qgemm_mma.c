@@ -43,6 +43,7 @@ static const struct knob knobs[] = {
      .grid = {strip_grid}},
     {.name = "stages", .summary = "strips in shared memory", .n_parts = 1, .grid = {stages_grid}},
     {.name = "split",
+     .change = CHANGE_COMBINE,
      .summary = "blocks of a cluster that have a part of K each",
      .n_parts = 1,
      .grid = {split_grid}},

@@ -38,6 +38,7 @@ static const struct knob knobs[] = {
      .n_parts = 1,
      .grid = {ahead_grid}},
     {.name = "split",
+     .change = CHANGE_COMBINE,
      .summary = "blocks of a cluster that have a part of K each",
      .n_parts = 1,
      .grid = {split_grid}},

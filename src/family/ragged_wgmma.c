@@ -34,6 +34,7 @@ static const struct knob knobs[] = {
      .n_parts = 1,
      .grid = {group_grid}},
     {.name = "aside",
+     .change = CHANGE_LAW,
      .summary = "0: all rows of a group are one sum, as libraries have it",
      .n_parts = 1,
      .grid = {aside_grid}},

@@ -24,7 +24,11 @@ static const struct knob knobs[] = {
     {.name = "vec", .summary = "lanes of a vector", .n_parts = 1, .grid = {vec_grid}},
     {.name = "unroll", .summary = "vectors side by side", .n_parts = 1, .grid = {unroll_grid}},
     {.name = "grain", .summary = "results per block", .n_parts = 1, .grid = {grain_grid}},
-    {.name = "split", .summary = "blocks per result", .n_parts = 1, .grid = {split_grid}},
+    {.name = "split",
+     .change = CHANGE_COMBINE,
+     .summary = "blocks per result",
+     .n_parts = 1,
+     .grid = {split_grid}},
     {0},
 };
 
@@ -434,19 +438,31 @@ static void lower(struct lowering *l, const struct form *form, const struct kern
         lower_ending(&b, stage->values[0]);
 }
 
+// Results side by side for a block: of a row of the argument as long a stretch as can be, since
+// those are fetched ahead (4096 x 4096 on two cores of a Xeon: 2.16 ms by 4096, by 128 2.67 ms).
+static int across_grain(const struct form *f) {
+    int grain = 128;
+    while (grain < 4096 && grain < f->reduce->n_columns)
+        grain *= 2;
+    return grain;
+}
+
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
     const struct region *r = f->region;
     const struct node *n = &r->graph->nodes[f->anchor];
     int rank = r->graph->nodes[n->arg[0]].shape.rank;
     stage_set(s, "vec", 0, default_vec(t, f->lanes));
     bool along = n->axes >> (rank - 1) & 1;
-    int grain = along ? 4 : 128, split = 1;
-    stage_set(s, "unroll", 0, along && f->lanes != 1 ? 4 : 1);
+    int grain = along ? 4 : across_grain(f), split = 1;
+    stage_set(s, "unroll", 0, f->lanes != 1 ? 4 : 1);
     stage_set(s, "grain", 0, grain);
     // Few results leave threads idle unless blocks share them.
-    int64_t blocks = shape_count(&n->shape) / grain + 1;
+    int64_t columns = f->reduce->n_columns, rows = shape_count(&n->shape) / columns;
+    int64_t blocks = along ? rows / grain + 1 : rows * ((columns + grain - 1) / grain);
+    int64_t results = grain < columns ? grain : columns;
     while (split < 256 && blocks * split < 4 * (int64_t)t->n_threads &&
-           f->reduce->n_terms >= 2 * split * (int64_t)SPLIT_WORTH)
+           f->reduce->n_terms * results >= 2 * split * (int64_t)SPLIT_WORTH &&
+           f->reduce->n_terms >= 2 * split * SPLIT_TERMS)
         split *= 2;
     stage_set(s, "split", 0, split);
 }

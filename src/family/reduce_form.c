@@ -92,6 +92,7 @@ static int64_t measure(struct reduce_form *f) {
     const struct shape *arg = &g->nodes[g->nodes[f->anchor].arg[0]].shape;
     int axis = f->arg.axis[arg->rank - 1];
     f->across = f->n_kept > 0 && axis >= 0 && l.space.group[axis] == f->n_kept - 1;
+    f->n_columns = f->across ? l.space.count[f->n_kept - 1] : 1;
     int last = f->across ? f->n_kept - 1 : l.space.n_groups - 1;
     // Nothing to reduce over, nothing kept: a single element.
     int64_t lanes = last >= (f->across ? 0 : f->n_kept) ? space_lanes(&l.space, last) : 1;

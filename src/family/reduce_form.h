@@ -13,6 +13,7 @@ struct reduce_form {
     int n_kept;           // groups of the space
     int64_t n_results;    // elements of a value
     int64_t n_terms;      // per result
+    int64_t n_columns;    // across: results that are neighbours in memory; else 1
 };
 
 bool reduce_find(struct form *form, struct objection *why);

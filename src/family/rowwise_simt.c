@@ -22,6 +22,7 @@ static const struct knob knobs[] = {
     {.name = "vec", .summary = "elements moved at once", .n_parts = 1, .grid = {vec_grid}},
     {.name = "keep", .summary = "where a row stays between its walks", .words = keep_words},
     {.name = "divide",
+     .change = CHANGE_LAW,
      .summary = "by a row's own value, or multiply by its reciprocal",
      .words = divide_words},
     {.name = "store", .summary = "keep results in the caches or not", .words = store_words},

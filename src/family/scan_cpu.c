@@ -24,7 +24,11 @@ static const struct knob knobs[] = {
     {.name = "vec", .summary = "lanes of a vector", .n_parts = 1, .grid = {vec_grid}},
     {.name = "unroll", .summary = "vectors per turn", .n_parts = 1, .grid = {unroll_grid}},
     {.name = "grain", .summary = "lines of a block", .n_parts = 1, .grid = {grain_grid}},
-    {.name = "split", .summary = "pieces of a line", .n_parts = 1, .grid = {split_grid}},
+    {.name = "split",
+     .change = CHANGE_COMBINE,
+     .summary = "pieces of a line",
+     .n_parts = 1,
+     .grid = {split_grid}},
     {.name = "store", .summary = "through the caches or past them", .words = store_words},
     {0},
 };
@@ -379,6 +383,11 @@ static bool is_legal(const struct form *form, const struct target *t, const stru
     return legal_stream(s, f->is_along ? f->length : f->n_inner, why);
 }
 
+// No thread has much less to do than another.
+static bool fills_threads(int64_t blocks, int64_t threads) {
+    return blocks >= 4 * threads || (blocks > 0 && blocks % threads == 0);
+}
+
 static void defaults(const struct form *form, const struct target *t, struct kernel_stage *s) {
     const struct scan_form *f = form->scan;
     struct region_work w;
@@ -390,9 +399,10 @@ static void defaults(const struct form *form, const struct target *t, struct ker
             grain *= 2;
         blocks = f->n_lines / grain;
     } else {
-        // A row of a strip is a stretch of memory: longer ones are fetched ahead.
-        grain = 1024;
-        while (grain > 64 && f->n_lines / grain < 4 * threads)
+        // A row of a strip is a stretch of memory, and the longer it is the better it is fetched:
+        // 2048 x 4096 by two threads of a Xeon takes 1.77 ms by strips of 2048, by 512 2.12 ms.
+        grain = 2048;
+        while (grain > 64 && !fills_threads(f->n_lines / grain, threads))
             grain /= 2;
         blocks = f->n_lines / (grain < f->n_inner ? grain : f->n_inner);
     }

@@ -35,7 +35,11 @@ static const struct knob knobs[] = {
      .summary = "vectors of a thread that are scanned together",
      .n_parts = 1,
      .grid = {items_grid}},
-    {.name = "split", .summary = "blocks per line", .n_parts = 1, .grid = {split_grid}},
+    {.name = "split",
+     .change = CHANGE_COMBINE,
+     .summary = "blocks per line",
+     .n_parts = 1,
+     .grid = {split_grid}},
     {.name = "store", .summary = "keep results in the caches or not", .words = store_words},
     {0},
 };

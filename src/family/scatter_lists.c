@@ -30,7 +30,10 @@ static const struct knob knobs[] = {
      .summary = "postings of a thread that are loaded at once",
      .n_parts = 1,
      .grid = {items_grid}},
-    {.name = "add", .summary = "in the order of postings, or in any", .words = add_words},
+    {.name = "add",
+     .change = CHANGE_COMBINE,
+     .summary = "in the order of postings, or in any",
+     .words = add_words},
     {0},
 };
 

@@ -101,6 +101,26 @@ bool stages_merge(const struct stages_edit *e, struct kernel *out) {
     return settle(e, out, i);
 }
 
+// What is split off goes on as the whole did, where its family is the same and legal knobs are
+// near; else by the emitter that should be fastest.
+static void choose_first(const struct stages_edit *e, const struct form *f,
+                         struct kernel_stage *first) {
+    const struct kernel_stage *whole = e->kernel->stages[e->stage];
+    const struct emitter *emitter = keep_emitter(f, e->target, whole);
+    struct kernel_stage kept = *first;
+    first->family = kept.family = f->family->name;
+    if (strcmp(whole->family, f->family->name) == 0 && emitter == stage_emitter(whole, e->target)) {
+        memcpy(kept.knobs, whole->knobs, sizeof kept.knobs);
+        kept.n_knobs = whole->n_knobs;
+        family_complete(emitter, f, e->target, &kept);
+        if (stage_repair(emitter, f, e->target, NULL, &kept)) {
+            *first = kept;
+            return;
+        }
+    }
+    family_choose(f, e->target, false, first);
+}
+
 bool stages_split(const struct stages_edit *e, node_id node, struct kernel *out) {
     const struct kernel *k = e->kernel;
     const struct problem *p = e->problem;
@@ -113,11 +133,9 @@ bool stages_split(const struct stages_edit *e, node_id node, struct kernel *out)
     struct region *r = region_near(e, out, i);
     const struct form *f = family_first_form(r, e->target);
     struct objection why;
-    const struct emitter *emitter = f ? family_emitter(f->family, f, e->target, first, &why) : NULL;
-    if (!emitter)
+    if (!f || !family_emitter(f->family, f, e->target, first, &why))
         return false;
-    first->family = f->family->name;
-    family_complete(emitter, f, e->target, first);
+    choose_first(e, f, first);
     return settle(e, out, i + 1);
 }
 

@@ -78,7 +78,8 @@ node_id graph_find(const struct graph *g, const char *name) {
 
 // Every axis of the result walks along one axis of the argument of the same size, or
 // along none; an axis of the argument that nobody walks has size 1.
-static const char *broken_view(const struct node *n, const struct node *arg) {
+static const char *broken_view(const struct graph *g, const struct node *n) {
+    const struct node *arg = &g->nodes[n->arg[0]];
     unsigned walked = 0;
     for (int i = 0; i < n->shape.rank; i++) {
         int axis = n->view[i];
@@ -162,6 +163,20 @@ static const char *broken_shape(const struct graph *g, const struct shape *s) {
     return NULL;
 }
 
+static const char *broken_leaf(const struct graph *g, const struct node *n) {
+    (void)g, (void)n;
+    return NULL;
+}
+
+// The rules of each class; those that are not here have details, which have rules of their own.
+static const char *(*const rules[OP_CLASS_COUNT])(const struct graph *g, const struct node *n) = {
+    [OP_CLASS_LEAF] = broken_leaf,
+    [OP_CLASS_VIEW] = broken_view,
+    [OP_CLASS_ELEMENTWISE] = broken_elementwise,
+    [OP_CLASS_REDUCE] = broken_reduce,
+    [OP_CLASS_CONTRACT] = broken_matmul,
+};
+
 // The rule that node `id` breaks, or NULL. requires: the nodes before it hold.
 static const char *broken_rule(const struct graph *g, node_id id) {
     const struct node *n = &g->nodes[id];
@@ -176,20 +191,8 @@ static const char *broken_rule(const struct graph *g, node_id id) {
     const char *rule = broken_shape(g, &n->shape);
     if (rule)
         return rule;
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_LEAF:
-        return NULL;
-    case OP_CLASS_VIEW:
-        return broken_view(n, &g->nodes[n->arg[0]]);
-    case OP_CLASS_ELEMENTWISE:
-        return broken_elementwise(g, n);
-    case OP_CLASS_REDUCE:
-        return broken_reduce(g, n);
-    case OP_CLASS_CONTRACT:
-        return broken_matmul(g, n);
-    default:
-        return detail_broken(g, n);
-    }
+    enum op_class class = op_infos[n->op].class;
+    return rules[class] ? rules[class](g, n) : detail_broken(g, n);
 }
 
 static int compare_names(const void *a, const void *b) {

@@ -92,7 +92,7 @@ static bool is_leaf(const struct node *n) {
 }
 
 static bool is_structural(const struct node *n) {
-    return op_infos[n->op].class >= OP_CLASS_IOTA;
+    return op_class_of(n->op)->is_structural;
 }
 
 // Do the reduced axes stand last, so that what is reduced lies together in memory?
@@ -118,18 +118,53 @@ static bool is_always_stored(const struct node *n) {
     return class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT || is_structural(n);
 }
 
-// Does the node read argument `arg` out of order, so that all of it must be there?
+static void store_input(struct interpreter *in, node_id id);
+static void store_elementwise(struct interpreter *in, node_id id);
+static void store_reduction(struct interpreter *in, node_id id);
+static void store_matmul(struct interpreter *in, node_id id);
+static void store_structural(struct interpreter *in, node_id id);
+static void store_recurrence(struct interpreter *in, node_id id);
+
+static bool never_whole(const struct interpreter *in, const struct node *n, node_id arg) {
+    (void)in, (void)n, (void)arg;
+    return false;
+}
+
+static bool reduction_needs_whole(const struct interpreter *in, const struct node *n, node_id arg) {
+    (void)arg;
+    return !reduces_rows(in, n);
+}
+
+static bool product_needs_whole(const struct interpreter *in, const struct node *n, node_id arg) {
+    (void)n;
+    return !is_batch_view(in, node_at(in, arg));
+}
+
+// How the nodes of a class are computed.
+static const struct {
+    void (*store)(struct interpreter *in, node_id id);
+    // Does the node read argument `arg` out of order, so that all of it must be there? NULL: yes.
+    bool (*needs_whole)(const struct interpreter *in, const struct node *n, node_id arg);
+} by_class[OP_CLASS_COUNT] = {
+    [OP_CLASS_LEAF] = {store_input, NULL},
+    [OP_CLASS_VIEW] = {store_elementwise, NULL},
+    [OP_CLASS_ELEMENTWISE] = {store_elementwise, never_whole},
+    [OP_CLASS_REDUCE] = {store_reduction, reduction_needs_whole},
+    [OP_CLASS_CONTRACT] = {store_matmul, product_needs_whole},
+    [OP_CLASS_IOTA] = {store_structural, NULL},
+    [OP_CLASS_MOVE] = {store_structural, NULL},
+    [OP_CLASS_GATHER] = {store_structural, NULL},
+    [OP_CLASS_SCATTER] = {store_structural, NULL},
+    [OP_CLASS_SCAN] = {store_structural, NULL},
+    [OP_CLASS_ORDER] = {store_structural, NULL},
+    [OP_CLASS_WINDOW] = {store_structural, NULL},
+    [OP_CLASS_RAGGED] = {store_structural, NULL},
+    [OP_CLASS_RECUR] = {store_recurrence, NULL},
+};
+
 static bool needs_whole(const struct interpreter *in, const struct node *n, node_id arg) {
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_ELEMENTWISE:
-        return false;
-    case OP_CLASS_REDUCE:
-        return !reduces_rows(in, n);
-    case OP_CLASS_CONTRACT:
-        return !is_batch_view(in, node_at(in, arg));
-    default:
-        return true;
-    }
+    enum op_class class = op_infos[n->op].class;
+    return !by_class[class].needs_whole || by_class[class].needs_whole(in, n, arg);
 }
 
 // Users have larger ids, so from the end on it is known whether somebody reads a node.
@@ -576,32 +611,11 @@ static void store_recurrence(struct interpreter *in, node_id id) {
         free_array(&own[i]);
 }
 
-static void store(struct interpreter *in, node_id id) {
-    const struct node *n = node_at(in, id);
-    if (n->op == OP_RECUR) {
-        store_recurrence(in, id);
-        return;
-    }
-    if (is_structural(n)) {
-        store_structural(in, id);
-        return;
-    }
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_LEAF:
-        store_input(in, id);
-        break;
-    case OP_CLASS_REDUCE:
-        if (reduces_rows(in, n))
-            store_row_reduction(in, id);
-        else
-            store_scattered_reduction(in, id);
-        break;
-    case OP_CLASS_CONTRACT:
-        store_matmul(in, id);
-        break;
-    default:
-        store_elementwise(in, id);
-    }
+static void store_reduction(struct interpreter *in, node_id id) {
+    if (reduces_rows(in, node_at(in, id)))
+        store_row_reduction(in, id);
+    else
+        store_scattered_reduction(in, id);
 }
 
 // The arguments of `id` have one reader less; arrays that nobody reads any more are freed.
@@ -613,7 +627,7 @@ static void release_args(struct interpreter *in, node_id id) {
 }
 
 static void evaluate(struct interpreter *in, node_id id) {
-    store(in, id);
+    by_class[op_infos[node_at(in, id)->op].class].store(in, id);
     bool is_root_open = in->n_steps && in->steps[in->n_steps - 1].node == id;
     if (!is_root_open)
         check_whole(in, node_at(in, id), in->arrays[id], shape_count(&node_at(in, id)->shape));

@@ -102,35 +102,31 @@ static void pack(const struct reading_matmul *mm, int64_t column, struct reading
     }
 }
 
-static void store(const struct reading_matmul *mm, struct reading_fold *folds, int64_t row,
-                  int64_t column) {
-    for (int j = 0; j < COLUMNS && column + j < mm->n; j++) {
-        struct reading_partial p = reading_fold_end(&folds[j]);
-        int64_t at = row * mm->n + column + j;
-        mm->out.value[at] = p.value;
-        mm->out.variance[at] = p.variance;
-        mm->out.honest[at] = p.honest;
-    }
+static void store(const struct reading_matmul *mm, int64_t row, int64_t column,
+                  const struct reading_partial *p) {
+    int64_t at = row * mm->n + column;
+    mm->out.value[at] = p->value;
+    mm->out.variance[at] = p->variance;
+    mm->out.honest[at] = p->honest;
 }
 
-// `low` has the lowest bits of the row and of the panel's columns: every product is a multiple of
-// their product.
-static void add_tile(const struct tile *t, int row, int n, const int *low,
-                     struct reading_fold *folds) {
-    for (int j = 0; j < COLUMNS; j++) {
-        int low_left = low[0], low_right = low[1 + j];
-        bool zero = low_left == READING_NO_BIT || low_right == READING_NO_BIT;
-        struct reading_partial p = {.value = t->value[row][j],
-                                    .terms = n,
-                                    .carried =
-                                        t->products[row][j] * READING_ROUND + t->carried[row][j],
-                                    .squares = t->squares[row][j],
-                                    .honest = t->honest[row][j],
-                                    .size = t->size[row][j],
-                                    .low = zero ? READING_NO_BIT : low_left + low_right};
-        reading_vary(&p, folds[j].lack);
-        reading_fold_add(&folds[j], p);
-    }
+// The sum of a run of n products. `low` has the lowest bits of the row and of the panel's columns:
+// every product is a multiple of their product.
+static struct reading_partial sum_of(const struct tile *t, int row, int j, int n, const int *low,
+                                     int lack) {
+    int low_left = low[0], low_right = low[1 + j];
+    bool zero = low_left == READING_NO_BIT || low_right == READING_NO_BIT;
+    struct reading_partial p = {
+        .value = t->value[row][j],
+        .terms = n,
+        .carried = t->products[row][j] * READING_ROUND + t->carried[row][j],
+        .squares = t->squares[row][j],
+        .honest = t->honest[row][j],
+        .size = t->size[row][j],
+        .low = zero ? READING_NO_BIT : low_left + low_right,
+    };
+    reading_vary(&p, lack);
+    return p;
 }
 
 // Per run of k: the lowest bit in each row of the left and in each column of the panel.
@@ -143,7 +139,9 @@ struct lows {
 static void multiply_tile(const struct reading_matmul *mm, struct reading panel,
                           const struct lows *lows, int64_t row, int64_t column) {
     struct reading_fold folds[ROWS][COLUMNS];
-    for (int r = 0; r < ROWS; r++)
+    bool is_one = lows->n_runs == 1;  // and so nothing to fold
+    int width = mm->n - column < COLUMNS ? (int)(mm->n - column) : COLUMNS;
+    for (int r = 0; r < ROWS && !is_one; r++)
         for (int j = 0; j < COLUMNS; j++) {
             // The levels are written before they are read; zeroing them would cost more than
             // the product.
@@ -175,11 +173,20 @@ static void multiply_tile(const struct reading_matmul *mm, struct reading panel,
         }
         for (int r = 0; r < n_rows; r++) {
             low[0] = lows->rows[(row + r) * lows->n_runs + k / RUN_MAX];
-            add_tile(&t, r, s.n, low, folds[r]);
+            for (int j = 0; j < width; j++) {
+                struct reading_partial p = sum_of(&t, r, j, s.n, low, mm->lack);
+                if (is_one)
+                    store(mm, row + r, column + j, &p);
+                else
+                    reading_fold_add(&folds[r][j], p);
+            }
         }
     }
-    for (int r = 0; r < n_rows; r++)
-        store(mm, folds[r], row + r, column);
+    for (int r = 0; r < n_rows && !is_one; r++)
+        for (int j = 0; j < width; j++) {
+            struct reading_partial p = reading_fold_end(&folds[r][j]);
+            store(mm, row + r, column + j, &p);
+        }
 }
 
 static void *aligned_zeros(int64_t count, size_t size) {

@@ -51,27 +51,47 @@ static bool product_breaks_rows(const struct node *n, const bool *carries) {
 
 static bool recurrence_keeps_rows(const struct graph *g, node_id id, int64_t n_rows, bool *carries);
 
+static bool carry_view(const struct graph *g, node_id i, int64_t n_rows, bool *carries) {
+    const struct node *n = &g->nodes[i];
+    carries[i] = n->shape.rank > 0 && is_row_view(n, carries, n_rows);
+    return !view_breaks_rows(n, carries);
+}
+
+static bool carry_elementwise(const struct graph *g, node_id i, int64_t n_rows, bool *carries) {
+    (void)n_rows;
+    const struct node *n = &g->nodes[i];
+    carries[i] = carries[n->arg[0]];
+    return !mixes_rows(n, carries);
+}
+
+static bool carry_reduce(const struct graph *g, node_id i, int64_t n_rows, bool *carries) {
+    (void)n_rows;
+    const struct node *n = &g->nodes[i];
+    carries[i] = carries[n->arg[0]];
+    return !carries[i] || !(n->axes & 1);
+}
+
+static bool carry_product(const struct graph *g, node_id i, int64_t n_rows, bool *carries) {
+    (void)n_rows;
+    const struct node *n = &g->nodes[i];
+    carries[i] = carries[n->arg[0]];
+    return !product_breaks_rows(n, carries);
+}
+
 // Decide for a node that is no leaf; false when some row needs another.
 static bool carry(const struct graph *g, node_id i, int64_t n_rows, bool *carries) {
+    static bool (*const by_class[OP_CLASS_COUNT])(const struct graph *g, node_id i, int64_t n_rows,
+                                                  bool *carries) = {
+        [OP_CLASS_VIEW] = carry_view,
+        [OP_CLASS_ELEMENTWISE] = carry_elementwise,
+        [OP_CLASS_REDUCE] = carry_reduce,
+        [OP_CLASS_CONTRACT] = carry_product,
+        [OP_CLASS_RECUR] = recurrence_keeps_rows,
+    };
     const struct node *n = &g->nodes[i];
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_VIEW:
-        carries[i] = n->shape.rank > 0 && is_row_view(n, carries, n_rows);
-        return !view_breaks_rows(n, carries);
-    case OP_CLASS_ELEMENTWISE:
-        carries[i] = carries[n->arg[0]];
-        return !mixes_rows(n, carries);
-    case OP_CLASS_REDUCE:
-        carries[i] = carries[n->arg[0]];
-        return !carries[i] || !(n->axes & 1);
-    case OP_CLASS_CONTRACT:
-        carries[i] = carries[n->arg[0]];
-        return !product_breaks_rows(n, carries);
-    case OP_CLASS_RECUR:
-        return recurrence_keeps_rows(g, i, n_rows, carries);
-    default:
-        return structural_keeps_rows(g, n, carries, i);
-    }
+    enum op_class class = op_infos[n->op].class;
+    return by_class[class] ? by_class[class](g, i, n_rows, carries)
+                           : structural_keeps_rows(g, n, carries, i);
 }
 
 bool interpret_body_carriers(const struct recurrence *r, int64_t n_rows, bool *carries) {

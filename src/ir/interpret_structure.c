@@ -165,38 +165,28 @@ static void store_iota(struct structural *s) {
     }
 }
 
+static void store_scatter(struct structural *s) {
+    if (s->node->op == OP_RAGGED_SCATTER)
+        structural_ragged_scatter(s);
+    else
+        structural_scatter(s);
+}
+
+static void store_window(struct structural *s) {
+    if (s->node->op == OP_CONV || s->node->op == OP_CONV_T)
+        structural_conv(s);
+    else
+        structural_pool(s);
+}
+
 void structural_store(struct structural *s) {
-    enum op op = s->node->op;
-    switch (op_infos[op].class) {
-    case OP_CLASS_IOTA:
-        store_iota(s);
-        break;
-    case OP_CLASS_MOVE:
-        structural_move(s);
-        break;
-    case OP_CLASS_GATHER:
-        structural_gather(s);
-        break;
-    case OP_CLASS_SCATTER:
-        if (op == OP_RAGGED_SCATTER)
-            structural_ragged_scatter(s);
-        else
-            structural_scatter(s);
-        break;
-    case OP_CLASS_SCAN:
-        structural_scan(s);
-        break;
-    case OP_CLASS_ORDER:
-        structural_order(s);
-        break;
-    case OP_CLASS_WINDOW:
-        if (op == OP_CONV || op == OP_CONV_T)
-            structural_conv(s);
-        else
-            structural_pool(s);
-        break;
-    default:
-        assert(op_infos[op].class == OP_CLASS_RAGGED);
-        structural_ragged(s);
-    }
+    static void (*const by_class[OP_CLASS_COUNT])(struct structural * s) = {
+        [OP_CLASS_IOTA] = store_iota,          [OP_CLASS_MOVE] = structural_move,
+        [OP_CLASS_GATHER] = structural_gather, [OP_CLASS_SCATTER] = store_scatter,
+        [OP_CLASS_SCAN] = structural_scan,     [OP_CLASS_ORDER] = structural_order,
+        [OP_CLASS_WINDOW] = store_window,      [OP_CLASS_RAGGED] = structural_ragged,
+    };
+    enum op_class class = op_infos[s->node->op].class;
+    assert(by_class[class]);
+    by_class[class](s);
 }

@@ -43,6 +43,8 @@ struct op_class_info {
     bool has_terms;      // each result is a fold over terms that have nothing to do with another's
     bool is_by_data;     // which elements belong together is in the data: indices, order
     bool makes_numbers;  // results need not be among the arguments
+    bool is_linear;      // in each argument that has numbers, the others being what they are
+    bool is_structural;  // has details (ir/detail.h) and is computed over whole arrays
 };
 extern const struct op_class_info op_classes[OP_CLASS_COUNT];
 

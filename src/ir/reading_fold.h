@@ -19,11 +19,19 @@ static inline int reading_low(double v) {
     return exponent - 1075 + __builtin_ctzll(mantissa | UINT64_C(1) << 52);
 }
 
+// 2^e as ldexp() has it, without a call for every sum. requires: e > -1023.
+static inline double reading_power(int e) {
+    uint64_t bits = (uint64_t)(e < 1024 ? e + 1023 : 0x7ff) << 52;
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
 // Does f32, or what `lack` digits fewer, hold every partial sum, in whatever order, of terms that
 // are multiples of 2^low and whose sizes add up to `size`? That our own order needs no rounding
 // would not be enough: small partial sums on a grid can be exact by luck.
 static inline bool reading_sums_exactly(double size, int low, int lack) {
-    return low == READING_NO_BIT || (low >= -149 && size <= ldexp(1, 24 - lack + low));
+    return low == READING_NO_BIT || (low >= -149 && size <= reading_power(24 - lack + low));
 }
 
 // Mean square of the partial sums of some terms, over all orders in which they can be added one
@@ -37,9 +45,9 @@ static inline double reading_sum_square(double sum, double squares) {
 // f32 that nobody makes them: a longer sum is one of such chains, and their results are another.
 enum { READING_CHAIN = 1 << 16 };
 static inline double reading_chain_squares(double n, double sum, double squares) {
-    double m = ceil(n / READING_CHAIN), pairs = sum * sum - squares, joined = squares + pairs / m;
-    if (m <= 1)
+    if (n <= READING_CHAIN)
         return (n - 1) * reading_sum_square(sum, squares);
+    double m = ceil(n / READING_CHAIN), pairs = sum * sum - squares, joined = squares + pairs / m;
     return (n - m) * (squares / m / 2 + pairs / (m * m) / 3) +
            (m - 1) * reading_sum_square(sum, joined);
 }
@@ -74,9 +82,9 @@ struct reading_partial reading_run(const struct reading_fold *f, struct reading 
 static inline void reading_vary(struct reading_partial *p, int lack) {
     p->variance = p->carried;
     if (p->carried > 0 || !reading_sums_exactly(p->size, p->low, lack))
-        p->variance +=
-            reading_chain_squares(p->terms, p->value, p->squares) * ldexp(READING_ROUND, 2 * lack) +
-            (p->terms - 1) * READING_QUANTUM;
+        p->variance += reading_chain_squares(p->terms, p->value, p->squares) *
+                           (READING_ROUND * reading_power(2 * lack)) +
+                       (p->terms - 1) * READING_QUANTUM;
 }
 // Two results become one.
 struct reading_partial reading_join(const struct reading_fold *f, struct reading_partial p,

@@ -74,29 +74,116 @@ static bool elementwise(enum op op, const int *arg, int n_args, int *e) {
     }
 }
 
+static bool scale_leaf(const struct node *n, const int *arg, int *e) {
+    (void)arg;
+    *e = n->value == 0 ? ANY : 0;
+    return n->op == OP_CONST;
+}
+
+static bool scale_view(const struct node *n, const int *arg, int *e) {
+    (void)n;
+    *e = arg[0];
+    return true;
+}
+
+static bool scale_elementwise(const struct node *n, const int *arg, int *e) {
+    return elementwise(n->op, arg, n->n_args, e);
+}
+
+static bool scale_reduction(const struct node *n, const int *arg, int *e) {
+    *e = n->op == OP_ARGMAX || n->op == OP_ARGMIN ? 0 : arg[0];
+    return n->op != OP_RPROD || arg[0] == 0;
+}
+
+static bool scale_product(const struct node *n, const int *arg, int *e) {
+    (void)n;
+    *e = arg[0] == ANY || arg[1] == ANY ? ANY : arg[0] + arg[1];
+    return true;
+}
+
+static int64_t reduction_length(const struct node *n, const struct shape *in) {
+    int64_t result = shape_count(&n->shape);
+    enum op joins = op_infos[n->op].joins;
+    return joins == OP_ADD || joins == OP_MUL ? shape_count(in) / (result ? result : 1) : 1;
+}
+
+static int64_t product_length(const struct node *n, const struct shape *in) {
+    (void)n;
+    return in->size[in->rank - 1];
+}
+
+// A state may be the sum of all that the steps add up.
+static int64_t loop_length(const struct node *n, const struct shape *in) {
+    (void)in;
+    return n->detail->recurrence->n_steps * relations_longest_sum(n->detail->recurrence->body);
+}
+
+// What a node is in inputs that are added up.
+enum share { SHARE_NONE, SHARE_LINEAR, SHARE_OTHER };
+
+static enum share elementwise_share(enum op op, const enum share *arg, int n_args) {
+    bool any = false, all = true;
+    for (int i = 0; i < n_args; i++) {
+        any = any || arg[i] == SHARE_LINEAR;
+        all = all && arg[i] == SHARE_LINEAR;
+    }
+    switch (op) {
+    case OP_NEG:
+    case OP_ADD:
+    case OP_SUB:
+        return all ? SHARE_LINEAR : SHARE_OTHER;  // a constant added to it would be added twice
+    case OP_MUL:
+        return any && !all ? SHARE_LINEAR : SHARE_OTHER;
+    case OP_DIV:
+        return arg[1] == SHARE_NONE ? SHARE_LINEAR : SHARE_OTHER;
+    default:
+        return SHARE_OTHER;
+    }
+}
+
+static enum share share_linear(const struct node *n, const enum share *arg) {
+    (void)n, (void)arg;
+    return SHARE_LINEAR;
+}
+
+static enum share share_elementwise(const struct node *n, const enum share *arg) {
+    return elementwise_share(n->op, arg, n->n_args);
+}
+
+static enum share share_reduction(const struct node *n, const enum share *arg) {
+    (void)arg;
+    return n->op == OP_RSUM ? SHARE_LINEAR : SHARE_OTHER;
+}
+
+static enum share share_product(const struct node *n, const enum share *arg) {
+    (void)n;
+    return arg[0] == SHARE_LINEAR && arg[1] == SHARE_LINEAR ? SHARE_OTHER : SHARE_LINEAR;
+}
+
+// What each class keeps of what its arguments are; NULL: nothing is known.
+static const struct {
+    // Arguments that are scaled by 2^arg[i]: by which power of two the result is, false: by none.
+    bool (*exponent)(const struct node *n, const int *arg, int *e);
+    // How many terms a result adds up. NULL: no more than its argument has, if it adds up.
+    int64_t (*sum_length)(const struct node *n, const struct shape *in);
+    // What the result is in inputs that are added up, where some argument is linear in them.
+    enum share (*share)(const struct node *n, const enum share *arg);
+} by_class[OP_CLASS_COUNT] = {
+    [OP_CLASS_LEAF] = {scale_leaf, NULL, NULL},
+    [OP_CLASS_VIEW] = {scale_view, NULL, share_linear},
+    [OP_CLASS_ELEMENTWISE] = {scale_elementwise, NULL, share_elementwise},
+    [OP_CLASS_REDUCE] = {scale_reduction, reduction_length, share_reduction},
+    [OP_CLASS_CONTRACT] = {scale_product, product_length, share_product},
+    [OP_CLASS_RECUR] = {NULL, loop_length, NULL},
+};
+
 static bool exponent_of(const struct node *n, const int *of, int *e) {
     int arg[ARGS_MAX];
+    enum op_class class = op_infos[n->op].class;
     for (int i = 0; i < n->n_args; i++)
         arg[i] = of[n->arg[i]];
     *e = 0;
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_LEAF:
-        *e = n->value == 0 ? ANY : 0;
-        return n->op == OP_CONST;
-    case OP_CLASS_VIEW:
-        *e = arg[0];
-        return true;
-    case OP_CLASS_ELEMENTWISE:
-        return elementwise(n->op, arg, n->n_args, e);
-    case OP_CLASS_REDUCE:
-        *e = n->op == OP_ARGMAX || n->op == OP_ARGMIN ? 0 : arg[0];
-        return n->op != OP_RPROD || arg[0] == 0;
-    case OP_CLASS_CONTRACT:
-        *e = arg[0] == ANY || arg[1] == ANY ? ANY : arg[0] + arg[1];
-        return true;
-    default:
-        return false;
-    }
+    return by_class[class].exponent && by_class[class].exponent(n, arg, e);
 }
 
 static bool has_law(const struct problem *p, struct relations_scaling *s) {
@@ -142,18 +229,10 @@ bool relations_find_scaling(const struct problem *p, struct relations_scaling *s
 
 static int64_t sum_length(const struct graph *g, const struct node *n) {
     const struct shape *in = n->n_args ? &g->nodes[n->arg[0]].shape : &n->shape;
-    int64_t result = shape_count(&n->shape);
-    enum op joins = op_infos[n->op].joins;
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_REDUCE:
-        return joins == OP_ADD || joins == OP_MUL ? shape_count(in) / (result ? result : 1) : 1;
-    case OP_CLASS_CONTRACT:
-        return in->size[in->rank - 1];
-    case OP_CLASS_RECUR:  // a state may be the sum of all that the steps add up
-        return n->detail->recurrence->n_steps * relations_longest_sum(n->detail->recurrence->body);
-    default:
-        return joins == OP_COUNT ? 1 : shape_count(in);  // more than it has, which is safe
-    }
+    enum op_class class = op_infos[n->op].class;
+    if (by_class[class].sum_length)
+        return by_class[class].sum_length(n, in);
+    return op_infos[n->op].joins == OP_COUNT ? 1 : shape_count(in);  // or less
 }
 
 int64_t relations_longest_sum(const struct problem *p) {
@@ -176,7 +255,7 @@ bool relations_find_permutation(const struct problem *p, bool moves[INPUTS_MAX])
     bool *carries = calloc((size_t)p->graph.n_nodes, sizeof *carries);
     bool ok = carries && interpret_carriers(p, carries), any = false;
     for (int i = 0; ok && i < p->graph.n_nodes; i++)
-        ok = !carries[i] || op_infos[p->graph.nodes[i].op].class <= OP_CLASS_CONTRACT;
+        ok = !carries[i] || !op_class_of(p->graph.nodes[i].op)->is_structural;
     for (int i = 0; ok && i < p->n_inputs; i++) {
         moves[i] = carries[p->inputs[i].node];
         ok = !moves[i] || has_free_rows(&p->inputs[i]);
@@ -184,29 +263,6 @@ bool relations_find_permutation(const struct problem *p, bool moves[INPUTS_MAX])
     }
     free(carries);
     return ok && any && p->graph.nodes[p->outputs[0].node].shape.size[0] > 1;
-}
-
-// What a node is in the inputs that are added up.
-enum share { SHARE_NONE, SHARE_LINEAR, SHARE_OTHER };
-
-static enum share elementwise_share(enum op op, const enum share *arg, int n_args) {
-    bool any = false, all = true;
-    for (int i = 0; i < n_args; i++) {
-        any = any || arg[i] == SHARE_LINEAR;
-        all = all && arg[i] == SHARE_LINEAR;
-    }
-    switch (op) {
-    case OP_NEG:
-    case OP_ADD:
-    case OP_SUB:
-        return all ? SHARE_LINEAR : SHARE_OTHER;  // a constant added to it would be added twice
-    case OP_MUL:
-        return any && !all ? SHARE_LINEAR : SHARE_OTHER;
-    case OP_DIV:
-        return arg[1] == SHARE_NONE ? SHARE_LINEAR : SHARE_OTHER;
-    default:
-        return SHARE_OTHER;
-    }
 }
 
 static enum share share_of(const struct node *n, const enum share *of) {
@@ -222,18 +278,8 @@ static enum share share_of(const struct node *n, const enum share *of) {
         return SHARE_NONE;
     if (n->dtype != DTYPE_F32)  // rounds by steps of its own
         return SHARE_OTHER;
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_VIEW:
-        return SHARE_LINEAR;
-    case OP_CLASS_ELEMENTWISE:
-        return elementwise_share(n->op, arg, n->n_args);
-    case OP_CLASS_REDUCE:
-        return n->op == OP_RSUM ? SHARE_LINEAR : SHARE_OTHER;
-    case OP_CLASS_CONTRACT:
-        return arg[0] == SHARE_LINEAR && arg[1] == SHARE_LINEAR ? SHARE_OTHER : SHARE_LINEAR;
-    default:
-        return SHARE_OTHER;
-    }
+    enum op_class class = op_infos[n->op].class;
+    return by_class[class].share ? by_class[class].share(n, arg) : SHARE_OTHER;
 }
 
 bool relations_is_linear(const struct problem *p, const bool inputs[INPUTS_MAX]) {

@@ -42,6 +42,30 @@ static bool other_rows(const struct node *n, const bool *carries) {
            !carries[n->arg[1]] && !carries[n->arg[2]] && carries[n->arg[3]] && carries[n->arg[4]];
 }
 
+static bool gather_keeps(const struct graph *g, const struct node *n, const bool *carries) {
+    (void)g;
+    return n->detail->axis != 0 && (n->op == OP_TAKE ? only_first(n, carries) : carries[n->arg[1]]);
+}
+
+static bool line_keeps(const struct graph *g, const struct node *n, const bool *carries) {
+    (void)g, (void)carries;
+    return n->detail->axis != 0;
+}
+
+static bool scatter_keeps(const struct graph *g, const struct node *n, const bool *carries) {
+    (void)g;
+    return n->op == OP_SCATTER_ADD && n->detail->axis != 0 && carries[n->arg[1]] &&
+           carries[n->arg[2]];
+}
+
+// Where the first argument has rows; a class that is not here does not keep them.
+static bool (*const keeps[OP_CLASS_COUNT])(const struct graph *g, const struct node *n,
+                                           const bool *carries) = {
+    [OP_CLASS_MOVE] = move_keeps,     [OP_CLASS_GATHER] = gather_keeps,
+    [OP_CLASS_SCAN] = line_keeps,     [OP_CLASS_ORDER] = line_keeps,
+    [OP_CLASS_WINDOW] = window_keeps, [OP_CLASS_SCATTER] = scatter_keeps,
+};
+
 bool structural_keeps_rows(const struct graph *g, const struct node *n, bool *carries, node_id id) {
     carries[id] = any_carries(n, carries, 0);
     // What carries no rows at all has nothing to keep.
@@ -49,21 +73,6 @@ bool structural_keeps_rows(const struct graph *g, const struct node *n, bool *ca
         return true;
     if (!carries[n->arg[0]])
         return false;
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_MOVE:
-        return move_keeps(g, n, carries);
-    case OP_CLASS_GATHER:
-        return n->detail->axis != 0 &&
-               (n->op == OP_TAKE ? only_first(n, carries) : carries[n->arg[1]]);
-    case OP_CLASS_SCAN:
-    case OP_CLASS_ORDER:
-        return n->detail->axis != 0;
-    case OP_CLASS_WINDOW:
-        return window_keeps(g, n, carries);
-    case OP_CLASS_SCATTER:
-        return n->op == OP_SCATTER_ADD && n->detail->axis != 0 && carries[n->arg[1]] &&
-               carries[n->arg[2]];
-    default:
-        return false;
-    }
+    enum op_class class = op_infos[n->op].class;
+    return keeps[class] && keeps[class](g, n, carries);
 }

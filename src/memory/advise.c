@@ -67,7 +67,7 @@ static void add_outcome(struct arena *a, struct sums *s, const struct outcome *o
     struct arena scratch = {0};
     const char *kind = move_kind(&scratch, arena_printf(&scratch, "x: %s", o->move));
     if (!kind)
-        kind = move_kind(&scratch, arena_printf(&scratch, "%s x into at y", o->move));
+        kind = move_kind(&scratch, arena_printf(&scratch, "%s x into at for y", o->move));
     // With and without the tool, with and without the class.
     for (int i = 0; kind && o->n_timed > 0 && i < 4; i++) {
         const char *tool = i & 1 ? o->tool : NULL, *bottleneck = i & 2 ? o->bottleneck : NULL;

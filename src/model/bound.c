@@ -226,11 +226,10 @@ static const char *name_of(const struct count *c, node_id n) {
     return c->p->graph.nodes[n].name;
 }
 
-// What the limit left out of the pipe that takes longest.
-static void lose_products(const struct count *c, const struct need_cause *needs,
+// What the limit left out of the products of a pipe.
+static void lose_products(const struct count *c, const struct need_cause *needs, enum pipe pipe,
                           struct losses *out) {
     const struct load *l = &c->b->light;
-    enum pipe longest = load_longest(l);
     for (int i = 0; i < c->ops.n; i++) {
         const struct operation *o = &c->ops.list[i];
         const struct node *n = o->node;
@@ -238,20 +237,20 @@ static void lose_products(const struct count *c, const struct need_cause *needs,
         if (!work_is_contraction(n) || all <= 0)
             continue;
         struct realisation way = realise(o->p, n, c->top_per_s);
-        if (way.pipe != longest)
+        if (way.pipe != pipe)
             continue;
-        double each = way.products / l->pipe[longest].per_s;
-        double top = way.products / rate_of(c->top_per_s, longest);
+        double each = way.products / l->pipe[pipe].per_s;
+        double top = way.products / rate_of(c->top_per_s, pipe);
         bool is_left_out = o->left < 1;
         enum limit_cause cause = is_left_out ? CAUSE_ALGEBRA : needs[o->id].cause;
-        losses_add(out, cause != CAUSE_NONE ? cause : CAUSE_PART, (all - left) * each,
+        losses_add(out, cause != CAUSE_NONE ? cause : CAUSE_PART, all - left, each,
                    is_left_out || !needs[o->id].value ? n->name : needs[o->id].value, 0);
-        losses_add(out, CAUSE_TRANSFORM, left * (1 - 1 / taps) * each, n->name, taps);
-        losses_add(out, CAUSE_FAST, left / taps * (1 - CONTRACT_SLACK) * each, n->name, 0);
-        losses_add(out, CAUSE_CLOCK, left / taps * CONTRACT_SLACK * (each - top), NULL, 0);
+        losses_add(out, CAUSE_TRANSFORM, left * (1 - 1 / taps), each, n->name, taps);
+        losses_add(out, CAUSE_FAST, left / taps * (1 - CONTRACT_SLACK), each, n->name, 0);
+        losses_add(out, CAUSE_CLOCK, left / taps * CONTRACT_SLACK, each - top, NULL, 0);
     }
-    if (l->rest_pipe == longest && l->rest.ops > 0)
-        losses_add(out, CAUSE_REST, l->rest.ops / l->rest.per_s, NULL, 0);
+    if (l->rest_pipe == pipe && l->rest.ops > 0)
+        losses_add(out, CAUSE_REST, l->rest.ops, 1 / l->rest.per_s, NULL, 0);
 }
 
 static void lose_bytes(const struct count *c, const struct need_cause *needs, struct losses *out) {
@@ -263,27 +262,35 @@ static void lose_bytes(const struct count *c, const struct need_cause *needs, st
         enum limit_cause cause = needs[in->node].cause;
         if (cause == CAUSE_NONE)
             cause = in->promise == PROMISE_SYMMETRIC ? CAUSE_PROMISE : CAUSE_PART;
-        losses_add(out, cause, lost * each,
+        losses_add(out, cause, lost, each,
                    needs[in->node].value ? needs[in->node].value : name_of(c, in->node), 0);
         known += lost;
     }
-    losses_add(out, CAUSE_PART, (b->work.bytes_read - b->work.bytes_least - known) * each, NULL, 0);
-    losses_add(out, CAUSE_CACHE, fmin(b->work.bytes_written, (double)c->t->llc_bytes) * each, NULL,
+    losses_add(out, CAUSE_PART, b->work.bytes_read - b->work.bytes_least - known, each, NULL, 0);
+    losses_add(out, CAUSE_CACHE, fmin(b->work.bytes_written, (double)c->t->llc_bytes), each, NULL,
                0);
-    losses_add(out, CAUSE_CLOCK, b->limit.bytes * (each - 1 / b->limit.bytes_per_s), NULL, 0);
+    losses_add(out, CAUSE_CLOCK, b->limit.bytes, each - 1 / b->limit.bytes_per_s, NULL, 0);
+}
+
+static void keep_amounts(const struct losses *l, double *left_out) {
+    for (enum limit_cause i = 0; i < CAUSE_COUNT; i++)
+        left_out[i] = i == CAUSE_CLOCK || i == CAUSE_REST ? 0 : l->amount[i];
 }
 
 // Either side of the speed of light that is above the limit was brought down by something.
 static void find_reasons(struct count *c) {
     struct bound *b = c->b;
-    struct losses products = {0}, bytes = {0};
+    struct losses products = {0}, limit_products = {0}, bytes = {0};
     const struct need_cause *needs = reason_needs(c->a, c->p, &c->least, &c->usual);
+    lose_products(c, needs, load_longest(&b->light), &products);
+    lose_products(c, needs, load_longest(&b->limit), &limit_products);
+    lose_bytes(c, needs, &bytes);
     if (b->limit_s < NEARLY * b->light_compute_s)
-        lose_products(c, needs, &products);
+        b->reason[REASON_PRODUCTS] = losses_reason(&products);
     if (b->limit_s < NEARLY * b->light_memory_s)
-        lose_bytes(c, needs, &bytes);
-    b->reason[REASON_PRODUCTS] = losses_reason(&products);
-    b->reason[REASON_BYTES] = losses_reason(&bytes);
+        b->reason[REASON_BYTES] = losses_reason(&bytes);
+    keep_amounts(&limit_products, b->left_out[REASON_PRODUCTS]);
+    keep_amounts(&bytes, b->left_out[REASON_BYTES]);
 }
 
 // ---- reach
@@ -308,6 +315,7 @@ static void charge_contractions(struct count *c, const double rates[PIPE_COUNT])
             continue;
         struct realisation way = realise(o->p, o->node, rates);
         c->b->reach_pipe_s[way.pipe] += flops * way.products / rate_of(rates, way.pipe);
+        c->b->reach_flops[way.pipe] += flops;
         if (flops > largest) {
             largest = flops;
             c->b->reach_way = way;
@@ -348,7 +356,7 @@ double bound_chain_s(const struct bound *b, const struct target *t) {
 }
 
 static void forget_light(struct bound *b) {
-    b->light = (struct load){0};
+    b->light = (struct load){.rest_pipe = b->light.rest_pipe};
     b->light_s = b->light_memory_s = b->light_compute_s = NAN;
 }
 

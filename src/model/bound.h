@@ -57,9 +57,12 @@ struct bound {
     double limit_memory_s, limit_compute_s;
     struct load limit;
     struct limit_reason reason[REASON_SIDES];  // why the limit is below the speed of light
-    double reach_s;                            // NAN without ceilings
+    // What the limit leaves out of the products of its longest pipe, and of the bytes.
+    double left_out[REASON_SIDES][CAUSE_COUNT];
+    double reach_s;  // NAN without ceilings
     double reach_fixed_s, reach_memory_s, reach_compute_s;
     double reach_pipe_s[PIPE_COUNT];          // what reach_compute_s is made of
+    double reach_flops[PIPE_COUNT];           // of contractions, as a textbook counts
     struct realisation limit_way, reach_way;  // of the largest contraction
     enum bound_side side;  // what reach is made of; without it the speed of light, or the limit
 };

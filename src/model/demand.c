@@ -73,45 +73,41 @@ static unsigned reduced_axes(const struct node *n, const struct shape *arg, unsi
     return axes;
 }
 
-// What covering axes of the result covers of the arguments, where that is known.
-static void pass_axes(struct walk *w, node_id id) {
-    const struct node *n = &w->g->nodes[id];
-    const struct shape *arg = n->n_args ? &w->g->nodes[n->arg[0]].shape : NULL;
-    unsigned covered = w->covered[id], axes = 0;
+// What covering axes of the result covers of the arguments, class by class.
+static void pass_view(struct walk *w, const struct node *n, unsigned covered) {
+    const struct shape *arg = &w->g->nodes[n->arg[0]].shape;
+    unsigned axes = 0;
+    for (int i = 0; i < n->shape.rank; i++)
+        if (n->view[i] >= 0)
+            axes |= (covered >> i & 1) << n->view[i];
+    // Axes of one position that the view leaves out are covered by any element.
+    for (int i = 0; i < arg->rank; i++)
+        axes |= (unsigned)(arg->size[i] == 1) << i;
+    ask_axes(w, n->arg[0], axes);
+}
+
+static void pass_elementwise(struct walk *w, const struct node *n, unsigned covered) {
+    for (int i = 0; i < n->n_args && n->op != OP_WHERE; i++)
+        ask_axes(w, n->arg[i], covered);
+}
+
+static void pass_reduce(struct walk *w, const struct node *n, unsigned covered) {
+    ask_axes(w, n->arg[0], reduced_axes(n, &w->g->nodes[n->arg[0]].shape, covered));
+}
+
+static void pass_product(struct walk *w, const struct node *n, unsigned covered) {
     int rank = n->shape.rank;
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_VIEW:
-        for (int i = 0; i < rank; i++)
-            if (n->view[i] >= 0)
-                axes |= (covered >> i & 1) << n->view[i];
-        // Axes of one position that the view leaves out are covered by any element.
-        for (int i = 0; i < arg->rank; i++)
-            axes |= (unsigned)(arg->size[i] == 1) << i;
-        ask_axes(w, n->arg[0], axes);
+    unsigned batches = covered & ((1u << (rank - 2)) - 1);
+    unsigned row = covered & 1u << (rank - 2), column = covered & 1u << (rank - 1);
+    ask_axes(w, n->arg[0], batches | row | 1u << (rank - 1));
+    ask_axes(w, n->arg[1], batches | 1u << (rank - 2) | column);
+}
+
+static void pass_gather(struct walk *w, const struct node *n, unsigned covered) {
+    if (n->op != OP_TAKE_ALONG)
         return;
-    case OP_CLASS_ELEMENTWISE:
-        for (int i = 0; i < n->n_args && n->op != OP_WHERE; i++)
-            ask_axes(w, n->arg[i], covered);
-        return;
-    case OP_CLASS_REDUCE:
-        ask_axes(w, n->arg[0], reduced_axes(n, arg, covered));
-        return;
-    case OP_CLASS_CONTRACT: {
-        unsigned batches = covered & ((1u << (rank - 2)) - 1);
-        unsigned row = covered & 1u << (rank - 2), column = covered & 1u << (rank - 1);
-        ask_axes(w, n->arg[0], batches | row | 1u << (rank - 1));
-        ask_axes(w, n->arg[1], batches | 1u << (rank - 2) | column);
-        return;
-    }
-    case OP_CLASS_GATHER:
-        if (n->op == OP_TAKE_ALONG) {
-            ask_axes(w, n->arg[0], covered & ~(1u << n->detail->axis));
-            ask_axes(w, n->arg[1], covered);
-        }
-        return;
-    default:
-        return;
-    }
+    ask_axes(w, n->arg[0], covered & ~(1u << n->detail->axis));
+    ask_axes(w, n->arg[1], covered);
 }
 
 // The part of argument `i` that `need` of the node's `count` elements ask for when all of them
@@ -353,60 +349,76 @@ static void ask_reduce(struct walk *w, node_id id) {
     ask(w, n->arg[0], w->d->need[id] * count_of(w, n->arg[0]) / count_of(w, id));
 }
 
-static void ask_arguments(struct walk *w, node_id id) {
+// Only broadcasts make a view larger than what it shows.
+static void ask_view(struct walk *w, node_id id) {
+    node_id arg = w->g->nodes[id].arg[0];
+    double need = w->d->need[id];
+    ask(w, arg, is_least(w) ? ceil(need * count_of(w, arg) / count_of(w, id)) : need);
+}
+
+static void ask_elementwise(struct walk *w, node_id id) {
     const struct node *n = &w->g->nodes[id];
-    double need = w->d->need[id], count = count_of(w, id);
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_LEAF:
-    case OP_CLASS_IOTA:
-        return;
-    case OP_CLASS_VIEW:
-        // Only broadcasts make a view larger than what it shows.
-        ask(w, n->arg[0], is_least(w) ? ceil(need * count_of(w, n->arg[0]) / count) : need);
-        return;
-    case OP_CLASS_REDUCE:
-        ask_reduce(w, id);
-        return;
-    case OP_CLASS_CONTRACT:
-        ask_matmul(w, id);
-        return;
-    case OP_CLASS_MOVE:
-        ask_move(w, id);
-        return;
-    case OP_CLASS_GATHER:
-        ask_take(w, id);
-        return;
-    case OP_CLASS_RAGGED:
-        ask_ragged(w, id);
-        return;
-    case OP_CLASS_WINDOW:
-        ask_window(w, id);
-        return;
-    case OP_CLASS_SCATTER:
-        w->d->depends_on_data = true;
-        if (n->op == OP_RAGGED_SCATTER) {
-            ask_postings(w, id);
-            return;
-        }
-        break;
-    case OP_CLASS_ORDER:
-        w->d->depends_on_data = true;
-        break;
-    case OP_CLASS_RECUR:  // ask_loop
-        return;
-    case OP_CLASS_SCAN:
-        break;
-    case OP_CLASS_ELEMENTWISE:
-        if (n->op == OP_WHERE) {
-            ask_where(w, id);
-            return;
-        }
-        for (int i = 0; i < n->n_args; i++)
-            ask(w, n->arg[i], need);
+    if (n->op == OP_WHERE) {
+        ask_where(w, id);
         return;
     }
     for (int i = 0; i < n->n_args; i++)
+        ask(w, n->arg[i], w->d->need[id]);
+}
+
+// Of every argument as large a part as of the result.
+static void ask_parts(struct walk *w, node_id id) {
+    const struct node *n = &w->g->nodes[id];
+    double need = w->d->need[id], count = count_of(w, id);
+    for (int i = 0; i < n->n_args; i++)
         ask(w, n->arg[i], part(w, need, count, count_of(w, n->arg[i]), count));
+}
+
+static void ask_scatter(struct walk *w, node_id id) {
+    w->d->depends_on_data = true;
+    if (w->g->nodes[id].op == OP_RAGGED_SCATTER)
+        ask_postings(w, id);
+    else
+        ask_parts(w, id);
+}
+
+static void ask_order(struct walk *w, node_id id) {
+    w->d->depends_on_data = true;
+    ask_parts(w, id);
+}
+
+// How the nodes of a class ask for their arguments.
+static const struct {
+    void (*axes)(struct walk *w, const struct node *n, unsigned covered);  // NULL: not known
+    void (*elements)(struct walk *w, node_id id);                          // NULL: nothing
+} asks[OP_CLASS_COUNT] = {
+    [OP_CLASS_LEAF] = {NULL, NULL},
+    [OP_CLASS_VIEW] = {pass_view, ask_view},
+    [OP_CLASS_ELEMENTWISE] = {pass_elementwise, ask_elementwise},
+    [OP_CLASS_REDUCE] = {pass_reduce, ask_reduce},
+    [OP_CLASS_CONTRACT] = {pass_product, ask_matmul},
+    [OP_CLASS_IOTA] = {NULL, NULL},
+    [OP_CLASS_MOVE] = {NULL, ask_move},
+    [OP_CLASS_GATHER] = {pass_gather, ask_take},
+    [OP_CLASS_SCATTER] = {NULL, ask_scatter},
+    [OP_CLASS_SCAN] = {NULL, ask_parts},
+    [OP_CLASS_ORDER] = {NULL, ask_order},
+    [OP_CLASS_WINDOW] = {NULL, ask_window},
+    [OP_CLASS_RAGGED] = {NULL, ask_ragged},
+    [OP_CLASS_RECUR] = {NULL, NULL},  // ask_loop
+};
+
+static void pass_axes(struct walk *w, node_id id) {
+    const struct node *n = &w->g->nodes[id];
+    enum op_class class = op_infos[n->op].class;
+    if (asks[class].axes)
+        asks[class].axes(w, n, w->covered[id]);
+}
+
+static void ask_arguments(struct walk *w, node_id id) {
+    enum op_class class = op_infos[w->g->nodes[id].op].class;
+    if (asks[class].elements)
+        asks[class].elements(w, id);
 }
 
 static bool is_output(const struct walk *w, node_id id) {

@@ -82,15 +82,8 @@ static bool ask_least(const struct loop *l, struct demand *d) {
 
 // Is a node linear in its argument `arg`, the others being what they are?
 static bool is_linear(const struct node *n, int arg) {
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_VIEW:
-    case OP_CLASS_MOVE:
-    case OP_CLASS_CONTRACT:
-    case OP_CLASS_RAGGED:
+    if (op_class_of(n->op)->is_linear)
         return true;
-    default:
-        break;
-    }
     switch (n->op) {
     case OP_NEG:
     case OP_ADD:

@@ -41,7 +41,7 @@ static void say_work(struct words *w) {
     str_puts(&w->out, "\n");
     if (work->chain_ops > 0)
         str_printf(&w->out,
-                   "  step by step: %.0f operations wait for one another, which takes %s\n",
+                   "  step by step: %.0f operations that wait for one another, %s (in reach)\n",
                    work->chain_ops, duration(w, bound_chain_s(w->b, w->t)));
     if (work->depends_on_data)
         str_puts(&w->out, "  counted on one draw of the indices: least, not tight\n");
@@ -62,23 +62,86 @@ static void say_work(struct words *w) {
 
 // ---- reach
 
-static const char *compute_text(const struct words *w) {
+// One part of the arithmetic in words, with its time where it is not the only one.
+struct compute_part {
+    const char *text;
+    double seconds;
+};
+
+enum { COMPUTE_PARTS = PIPE_COUNT + 2 };
+
+// A bound that was stored has only the sum of them.
+static double reach_flops(const struct bound *b, enum pipe pipe) {
+    double all = 0;
+    for (enum pipe i = 0; i < PIPE_COUNT; i++)
+        all += b->reach_flops[i];
+    return all > 0 ? b->reach_flops[pipe]
+                   : (pipe == b->reach_way.pipe ? b->work.contract_flops : 0);
+}
+
+// "34.4 GFLOP by three TF32 products for each at the measured 400 TFLOP/s".
+static struct compute_part products_part(const struct words *w, enum pipe pipe, double rate,
+                                         double seconds) {
     const struct bound *b = w->b;
+    double flops = reach_flops(b, pipe), times = seconds * rate / flops;
+    struct realisation way = {.pipe = pipe, .products = (int)lround(times)};
+    const char *by = fabs(times - way.products) < 0.005
+                         ? way_text(w, &way)
+                         : arena_printf(w->a, "%.3g %s for each", times, pipe_text(pipe));
+    return (struct compute_part){arena_printf(w->a, "%s by %s at the measured %s",
+                                              bound_quantity(w->a, flops, "FLOP"), by,
+                                              bound_quantity(w->a, rate, "FLOP/s")),
+                                 seconds};
+}
+
+// What reach_compute_s is the sum of: of the pipe that takes longest, or on a CPU, where all are
+// the same vector units, of all of them.
+static int compute_parts(const struct words *w, struct compute_part parts[COMPUTE_PARTS]) {
+    const struct bound *b = w->b;
+    const struct work *work = &b->work;
+    enum pipe longest = bound_pipe(b), rest = b->light.rest_pipe;
     double rates[PIPE_COUNT];
-    enum pipe pipe = bound_pipe(b);
+    int n = 0;
     ceilings_rates(&w->t->ceilings, rates);
-    if (pipe == PIPE_FUNCTION)
-        return arena_printf(w->a, "%s functions such as exp at the measured %s",
-                            bound_quantity(w->a, b->work.function_ops, ""),
-                            bound_quantity(w->a, rates[pipe], "/s"));
-    if (b->work.contract_flops > 0 && b->reach_way.pipe == pipe)
-        return arena_printf(w->a, "%s by %s at the measured %s",
-                            bound_quantity(w->a, b->work.contract_flops, "FLOP"),
-                            way_text(w, &b->reach_way),
-                            bound_quantity(w->a, rates[pipe], "FLOP/s"));
-    return arena_printf(w->a, "%s vector operations at the measured %s",
-                        bound_quantity(w->a, b->work.vector_ops, ""),
-                        bound_quantity(w->a, rates[pipe] / 2, "/s"));
+    bool has_functions = rates[PIPE_FUNCTION] > 0;
+    double rate = rates[rest] > 0 ? rates[rest] : rates[PIPE_F32];
+    double ops = work->vector_ops + (has_functions ? 0 : work->function_ops);
+    for (enum pipe i = 0; i < PIPE_COUNT; i++) {
+        double other = i == rest ? 2 * ops / rate : i == PIPE_FUNCTION ? b->reach_pipe_s[i] : 0;
+        bool counts = !w->t->is_gpu || i == longest;
+        if (counts && reach_flops(b, i) > 0)
+            parts[n++] = products_part(w, i, rates[i] > 0 ? rates[i] : rates[PIPE_F32],
+                                       b->reach_pipe_s[i] - other);
+        if (!counts || !(other > 0))
+            continue;
+        const char *text =
+            i == PIPE_FUNCTION
+                ? arena_printf(w->a, "%s functions such as exp at the measured %s",
+                               bound_quantity(w->a, work->function_ops, ""),
+                               bound_quantity(w->a, rates[i], "/s"))
+                : arena_printf(w->a, "%s vector operations at the measured %s",
+                               bound_quantity(w->a, ops, ""), bound_quantity(w->a, rate / 2, "/s"));
+        parts[n++] = (struct compute_part){text, other};
+    }
+    return n;
+}
+
+// Parts that make up less than a hundredth are left out.
+static const char *compute_text(const struct words *w) {
+    struct compute_part parts[COMPUTE_PARTS];
+    struct str out = {0};
+    int n = compute_parts(w, parts), said = 0, n_large = 0;
+    for (int i = 0; i < n; i++)
+        n_large += parts[i].seconds >= 0.01 * w->b->reach_compute_s;
+    for (int i = 0; i < n; i++) {
+        if (parts[i].seconds < 0.01 * w->b->reach_compute_s)
+            continue;
+        str_printf(&out, "%s%s", said == 0 ? "" : ",\n  ", parts[i].text);
+        if (n_large > 1)
+            str_printf(&out, " (%s)", duration(w, parts[i].seconds));
+        said++;
+    }
+    return str_take(w->a, &out);
 }
 
 static void say_next(struct words *w) {
@@ -207,18 +270,40 @@ static void say_no_reach(struct words *w) {
 
 // ---- at stated rates
 
+// "  34.4 GFLOP less 17.2 GFLOP by fast products", where a limit leaves `left` of all there is; a
+// line for each cause.
+static void say_left_out(struct words *w, const struct load *l, enum reason_side side,
+                         double left) {
+    const double *out = w->b->left_out[side];
+    const char *unit = side == REASON_PRODUCTS ? "FLOP" : "B";
+    double all = left;
+    for (enum limit_cause c = 0; c < CAUSE_COUNT; c++)
+        all += out[c];
+    if (l != &w->b->limit || !(left < 0.995 * all))
+        return;
+    str_printf(&w->out, "  %s", bound_quantity(w->a, all, unit));
+    const char *before = "";
+    for (enum limit_cause c = 0; c < CAUSE_COUNT; c++)
+        if (out[c] > 0.0005 * all) {
+            str_printf(&w->out, "%s less %s %s\n", before, bound_quantity(w->a, out[c], unit),
+                       limit_cause_phrase(c));
+            before = "   ";
+        }
+}
+
 // "  2.15 GFLOP as 6.44 GFLOP of TF32 products at 495 TFLOP/s: 13 µs".
 static void say_pipe(struct words *w, const struct load *l) {
     enum pipe pipe = load_longest(l);
     const struct pipe_load *p = &l->pipe[pipe];
     if (p->ops > 0) {
+        say_left_out(w, l, REASON_PRODUCTS, p->flops);
         str_printf(&w->out, "  %s ", bound_quantity(w->a, p->flops, "FLOP"));
         if (p->ops > p->flops)
             str_printf(&w->out, "as %s ", bound_quantity(w->a, p->ops, "FLOP"));
         str_printf(&w->out, "of %s at %s: %s\n", pipe_text(pipe),
                    bound_quantity(w->a, p->per_s, "FLOP/s"), duration(w, p->ops / p->per_s));
     }
-    if (l->rest_pipe == pipe && l->rest.ops > 0)
+    if (l->rest.ops > 0)
         str_printf(&w->out, "  %s outside products at %s: %s\n",
                    bound_quantity(w->a, l->rest.ops, "FLOP"),
                    bound_quantity(w->a, l->rest.per_s, "FLOP/s"),
@@ -226,6 +311,7 @@ static void say_pipe(struct words *w, const struct load *l) {
 }
 
 static void say_bytes(struct words *w, const struct load *l) {
+    say_left_out(w, l, REASON_BYTES, l->bytes);
     str_printf(&w->out, "  %s at %s%s: %s\n", bound_quantity(w->a, l->bytes, "B"),
                bound_quantity(w->a, l->bytes_per_s, "B/s"),
                w->t->is_gpu ? "" : ", the cores' own loads",

@@ -10,11 +10,13 @@
 // Needs that differ by less than this are the same: sampled masks.
 static const double SAME = 0.97;
 
-void losses_add(struct losses *l, enum limit_cause cause, double seconds, const char *value,
-                double times) {
+void losses_add(struct losses *l, enum limit_cause cause, double amount, double each,
+                const char *value, double times) {
+    double seconds = amount * each;
     if (!(seconds > 0))
         return;
     l->seconds[cause] += seconds;
+    l->amount[cause] += amount;
     if (seconds <= l->most[cause])
         return;
     l->most[cause] = seconds;
@@ -96,6 +98,23 @@ const char *limit_cause_text(struct arena *a, const struct limit_reason *r) {
     default:
         return "";
     }
+}
+
+const char *limit_cause_phrase(enum limit_cause c) {
+    static const char *const phrases[CAUSE_COUNT] = {
+        [CAUSE_NONE] = "",
+        [CAUSE_ALGEBRA] = "by algebra",
+        [CAUSE_FAST] = "by fast products",
+        [CAUSE_TRANSFORM] = "by transforms",
+        [CAUSE_REST] = "by rearrangement",
+        [CAUSE_CACHE] = "in the last-level cache",
+        [CAUSE_MASK] = "behind a mask",
+        [CAUSE_INDICES] = "by indices",
+        [CAUSE_PART] = "not needed for a part",
+        [CAUSE_PROMISE] = "by a promise",
+        [CAUSE_CLOCK] = "",
+    };
+    return phrases[c];
 }
 
 json_t *limit_reason_to_json(const struct limit_reason *r) {

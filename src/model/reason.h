@@ -11,8 +11,8 @@
 enum limit_cause {
     CAUSE_NONE,
     CAUSE_ALGEBRA,    // a product that goes on to a sum or another product
-    CAUSE_FAST,       // algorithms of the Strassen kind
     CAUSE_TRANSFORM,  // convolutions by Winograd or FFT
+    CAUSE_FAST,       // algorithms of the Strassen kind, of what is left
     CAUSE_REST,       // arithmetic outside products
     CAUSE_CACHE,      // outputs that lie in the last-level cache when the clock stops
     CAUSE_MASK,       // a mask that depends on data
@@ -36,11 +36,13 @@ struct bound;
 // What a limit left out, in seconds at the data sheet's rates, on its way to a reason.
 struct losses {
     double seconds[CAUSE_COUNT];
-    double most[CAUSE_COUNT];  // of the one that `about` names
+    double amount[CAUSE_COUNT];  // FLOPs of products, or bytes
+    double most[CAUSE_COUNT];    // of the one that `about` names
     struct limit_reason about[CAUSE_COUNT];
 };
-void losses_add(struct losses *l, enum limit_cause cause, double seconds, const char *value,
-                double times);
+// `each`: seconds of one of `amount`.
+void losses_add(struct losses *l, enum limit_cause cause, double amount, double each,
+                const char *value, double times);
 struct limit_reason losses_reason(const struct losses *l);
 
 // Per node: why the least reading needs less of it than the usual one, and of which value.
@@ -53,5 +55,6 @@ const struct need_cause *reason_needs(struct arena *a, const struct problem *p,
 
 const char *limit_cause_name(enum limit_cause c);  // "fast-products"
 const char *limit_cause_text(struct arena *a, const struct limit_reason *r);
+const char *limit_cause_phrase(enum limit_cause c);  // "by fast products"
 json_t *limit_reason_to_json(const struct limit_reason *r);
 void limit_reason_from_json(const json_t *json, struct limit_reason *r);

@@ -29,6 +29,15 @@ static void add_roof(struct picture *p, const char *name, double per_s) {
     p->roofs[at] = (struct roof){name, per_s};
 }
 
+// How often the pipe multiplies for each product of the problem: a mean, since contractions may
+// differ (of an attention the first has its operands exactly, the second has not).
+static double products_for_each(const struct bound *b, const struct realisation *way) {
+    const struct pipe_load *l = &b->limit.pipe[way->pipe];
+    if (l->flops > 0)
+        return l->ops / l->flops;
+    return way->products > 1 ? way->products : 1;
+}
+
 // The roofs that this problem could meet: multiply-adds, and the pipe of its contraction.
 static void find_roofs(struct arena *a, const struct bound *b, const struct target *t,
                        struct picture *p) {
@@ -39,11 +48,13 @@ static void find_roofs(struct arena *a, const struct bound *b, const struct targ
     if (measured)
         ceilings_rates(&t->ceilings, rates);
     add_roof(p, "f32 multiply-adds", rates[PIPE_F32]);
-    if (b->work.contract_flops > 0 && way->pipe != PIPE_F32)
+    if (b->work.contract_flops > 0 && way->pipe != PIPE_F32) {
+        double times = products_for_each(b, way);
         add_roof(p,
-                 way->products > 1 ? arena_printf(a, "%s / %d", pipe_text(way->pipe), way->products)
-                                   : pipe_text(way->pipe),
-                 rates[way->pipe] / (way->products > 1 ? way->products : 1));
+                 times > 1 ? arena_printf(a, "%s / %.3g", pipe_text(way->pipe), times)
+                           : pipe_text(way->pipe),
+                 rates[way->pipe] / times);
+    }
 }
 
 static int row_of(const struct picture *p, double per_s) {

@@ -38,12 +38,17 @@ static void put_knob(struct str *out, const struct knob *k) {
         str_puts(out, part ? " x " : "");
         put_grid(out, k->grid[part]);
     }
+    if (k->change)
+        str_printf(out, " (%s)", change_name(k->change));
     str_puts(out, "\n");
 }
 
 static void put_knobs(struct str *out) {
     str_puts(out, "Knobs of each family's emitters, with the values they can have; the first is "
-                  "where an\nemitter begins unless it knows better.\n");
+                  "where an\nemitter begins unless it knows better. In brackets: what turning it "
+                  "changes beside sizes,\nplaces and order: how parts of a reduction meet "
+                  "(combine), how results are rounded (law),\nor in which order operands lie "
+                  "(layout).\n");
     for (const struct family *f = families; f->name; f++)
         for (const struct emitter *const *e = f->emitters; e && *e; e++) {
             str_printf(out, "\n%s, %s: %s\n", f->name, (*e)->name, (*e)->summary);

@@ -321,30 +321,43 @@ static bool put_outputs(struct computation *l, node_id id, struct error *err) {
     return true;
 }
 
+static bool compute_move(struct computation *l, node_id id, struct error *err) {
+    return compute_node(l, id)->op == OP_RESHAPE ? do_map(l, id, err)
+                                                 : compute_structure(l, id, err);
+}
+
+static bool compute_scatters(struct computation *l, node_id id, struct error *err) {
+    return compute_node(l, id)->op == OP_SCATTER_ADD ? compute_scatter(l, id, err)
+                                                     : compute_structure(l, id, err);
+}
+
+static bool compute_window(struct computation *l, node_id id, struct error *err) {
+    return oracle_plan_multiplies(compute_node(l, id)->op) ? compute_products(l, id, err)
+                                                           : compute_structure(l, id, err);
+}
+
 bool compute_any(struct computation *l, node_id id, struct error *err) {
+    static bool (*const by_class[OP_CLASS_COUNT])(struct computation * l, node_id id,
+                                                  struct error * err) = {
+        [OP_CLASS_LEAF] = do_map,
+        [OP_CLASS_VIEW] = do_map,
+        [OP_CLASS_ELEMENTWISE] = do_map,
+        [OP_CLASS_REDUCE] = do_reduce,
+        [OP_CLASS_CONTRACT] = compute_products,
+        [OP_CLASS_IOTA] = compute_structure,
+        [OP_CLASS_MOVE] = compute_move,
+        [OP_CLASS_GATHER] = compute_structure,
+        [OP_CLASS_SCATTER] = compute_scatters,
+        [OP_CLASS_SCAN] = compute_structure,
+        [OP_CLASS_ORDER] = compute_order,
+        [OP_CLASS_WINDOW] = compute_window,
+        [OP_CLASS_RAGGED] = compute_products,
+        [OP_CLASS_RECUR] = compute_recurrence,
+    };
     const struct node *n = compute_node(l, id);
     if (n->op == OP_INPUT && n->dtype != DTYPE_F32)
         return do_widen(l, id, err);
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_REDUCE:
-        return do_reduce(l, id, err);
-    case OP_CLASS_LEAF:
-    case OP_CLASS_VIEW:
-    case OP_CLASS_ELEMENTWISE:
-        return do_map(l, id, err);
-    default:
-        break;
-    }
-    if (n->op == OP_RECUR)
-        return compute_recurrence(l, id, err);
-    if (n->op == OP_RESHAPE)
-        return do_map(l, id, err);
-    if (n->op == OP_TOPK)
-        return compute_order(l, id, err);
-    if (n->op == OP_SCATTER_ADD)
-        return compute_scatter(l, id, err);
-    return oracle_plan_multiplies(n->op) ? compute_products(l, id, err)
-                                         : compute_structure(l, id, err);
+    return by_class[op_infos[n->op].class](l, id, err);
 }
 
 // What can be computed once in this phase.

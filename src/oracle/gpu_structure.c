@@ -102,12 +102,10 @@ static bool do_pool(struct computation *l, node_id id, struct error *err) {
 }
 
 bool compute_structure(struct computation *l, node_id id, struct error *err) {
-    switch (op_infos[compute_node(l, id)->op].class) {
-    case OP_CLASS_SCAN:
-        return do_scan(l, id, err);
-    case OP_CLASS_WINDOW:
-        return do_pool(l, id, err);
-    default:
-        return do_move(l, id, err);
-    }
+    static bool (*const by_class[OP_CLASS_COUNT])(struct computation * l, node_id id,
+                                                  struct error * err) = {
+        [OP_CLASS_IOTA] = do_move,    [OP_CLASS_MOVE] = do_move, [OP_CLASS_GATHER] = do_move,
+        [OP_CLASS_SCATTER] = do_move, [OP_CLASS_SCAN] = do_scan, [OP_CLASS_WINDOW] = do_pool,
+    };
+    return by_class[op_infos[compute_node(l, id)->op].class](l, id, err);
 }

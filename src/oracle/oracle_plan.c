@@ -67,37 +67,47 @@ static bool takes_loop(const struct graph *g, const struct node *n) {
     return n->dtype == DTYPE_F32 && oracle_plan_takes(body);
 }
 
+static bool takes_any(const struct graph *g, const struct node *n) {
+    (void)g, (void)n;
+    return true;
+}
+
+static bool takes_floats(const struct graph *g, const struct node *n) {
+    return n->dtype == DTYPE_F32 && has_narrow_arguments(g, n);
+}
+
+static bool takes_reduction(const struct graph *g, const struct node *n) {
+    return oracle_plan_chooses(n->op) ? has_narrow_arguments(g, n)
+                                      : takes_floats(g, n) && op_infos[n->op].joins != OP_COUNT;
+}
+
+static bool takes_order(const struct graph *g, const struct node *n) {
+    return has_narrow_arguments(g, n) && n->shape.size[n->detail->axis] < INT32_MAX &&
+           g->nodes[n->arg[0]].shape.size[n->detail->axis] < INT32_MAX;
+}
+
+static bool takes_scatter(const struct graph *g, const struct node *n) {
+    return takes_floats(g, n) && n->op == OP_SCATTER_ADD &&
+           g->nodes[n->arg[1]].shape.size[n->detail->axis] < INT32_MAX;
+}
+
+static bool takes_product(const struct graph *g, const struct node *n) {
+    return takes_floats(g, n) || (has_narrow_arguments(g, n) && is_whole_product(g, n));
+}
+
 // What is not named here is not known to the kernels.
 static bool takes_node(const struct graph *g, const struct node *n) {
-    bool is_plain = n->dtype == DTYPE_F32 && has_narrow_arguments(g, n);
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_LEAF:
-    case OP_CLASS_VIEW:
-    case OP_CLASS_ELEMENTWISE:
-    case OP_CLASS_IOTA:
-    case OP_CLASS_MOVE:
-    case OP_CLASS_GATHER:
-        return true;
-    case OP_CLASS_REDUCE:
-        return oracle_plan_chooses(n->op) ? has_narrow_arguments(g, n)
-                                          : is_plain && op_infos[n->op].joins != OP_COUNT;
-    case OP_CLASS_ORDER:
-        return has_narrow_arguments(g, n) && n->shape.size[n->detail->axis] < INT32_MAX &&
-               g->nodes[n->arg[0]].shape.size[n->detail->axis] < INT32_MAX;
-    case OP_CLASS_SCATTER:
-        return is_plain && n->op == OP_SCATTER_ADD &&
-               g->nodes[n->arg[1]].shape.size[n->detail->axis] < INT32_MAX;
-    case OP_CLASS_CONTRACT:
-        return is_plain || (has_narrow_arguments(g, n) && is_whole_product(g, n));
-    case OP_CLASS_SCAN:
-    case OP_CLASS_WINDOW:
-    case OP_CLASS_RAGGED:
-        return is_plain;
-    case OP_CLASS_RECUR:
-        return takes_loop(g, n);
-    default:
-        return false;
-    }
+    static bool (*const by_class[OP_CLASS_COUNT])(const struct graph *g, const struct node *n) = {
+        [OP_CLASS_LEAF] = takes_any,         [OP_CLASS_VIEW] = takes_any,
+        [OP_CLASS_ELEMENTWISE] = takes_any,  [OP_CLASS_IOTA] = takes_any,
+        [OP_CLASS_MOVE] = takes_any,         [OP_CLASS_GATHER] = takes_any,
+        [OP_CLASS_REDUCE] = takes_reduction, [OP_CLASS_ORDER] = takes_order,
+        [OP_CLASS_SCATTER] = takes_scatter,  [OP_CLASS_CONTRACT] = takes_product,
+        [OP_CLASS_SCAN] = takes_floats,      [OP_CLASS_WINDOW] = takes_floats,
+        [OP_CLASS_RAGGED] = takes_floats,    [OP_CLASS_RECUR] = takes_loop,
+    };
+    enum op_class class = op_infos[n->op].class;
+    return by_class[class] && by_class[class](g, n);
 }
 
 bool oracle_plan_takes(const struct problem *p) {
@@ -416,39 +426,75 @@ struct row_axis {
     int dim;
 };
 
+// Which arguments of a node carry rows.
+struct carried {
+    bool first, all, any;
+    bool has_rows;  // it has as many rows as are looked for
+};
+
+static bool trace_leaf(struct oracle_plan *plan, const struct row_axis *rows, node_id i,
+                       const struct carried *c) {
+    const struct node *n = node_at(plan, i);
+    plan->carries[i] = n->op == OP_INPUT && c->has_rows && n->shape.dim[0] == rows->dim;
+    return !plan->carries[i] || n->dtype != DTYPE_I4;  // a row of these need not begin with a byte
+}
+
+static bool trace_view(struct oracle_plan *plan, const struct row_axis *rows, node_id i,
+                       const struct carried *c) {
+    (void)rows;
+    const struct node *n = node_at(plan, i);
+    plan->carries[i] = c->has_rows && (c->first || n->view[0] < 0);
+    return !c->first || (n->shape.rank > 0 && n->view[0] == 0);
+}
+
+static bool trace_move(struct oracle_plan *plan, const struct row_axis *rows, node_id i,
+                       const struct carried *c) {
+    (void)rows;
+    return node_at(plan, i)->op == OP_RESHAPE ? !c->first || c->has_rows : !c->any;
+}
+
+static bool trace_reduction(struct oracle_plan *plan, const struct row_axis *rows, node_id i,
+                            const struct carried *c) {
+    (void)rows;
+    plan->closes[i] = c->first && (node_at(plan, i)->axes & 1);
+    plan->carries[i] = c->first && !plan->closes[i];
+    return true;
+}
+
+static bool trace_product(struct oracle_plan *plan, const struct row_axis *rows, node_id i,
+                          const struct carried *c) {
+    (void)rows;
+    const struct node *n = node_at(plan, i);
+    return n->shape.rank > 2 ? c->any == c->all : !plan->carries[n->arg[1]];
+}
+
+static bool trace_elementwise(struct oracle_plan *plan, const struct row_axis *rows, node_id i,
+                              const struct carried *c) {
+    (void)plan, (void)rows, (void)i;
+    return c->any == c->all;
+}
+
 // Does node i carry rows, or close a pass over them? False when a row looks at another in any other
 // way.
 static bool trace_node(struct oracle_plan *plan, const struct row_axis *rows, node_id i) {
+    static bool (*const by_class[OP_CLASS_COUNT])(struct oracle_plan * plan,
+                                                  const struct row_axis *rows, node_id i,
+                                                  const struct carried *c) = {
+        [OP_CLASS_LEAF] = trace_leaf,        [OP_CLASS_VIEW] = trace_view,
+        [OP_CLASS_MOVE] = trace_move,        [OP_CLASS_REDUCE] = trace_reduction,
+        [OP_CLASS_CONTRACT] = trace_product, [OP_CLASS_ELEMENTWISE] = trace_elementwise,
+    };
     const struct node *n = node_at(plan, i);
-    bool *carries = plan->carries;
-    bool first = n->n_args && carries[n->arg[0]], all = first, any = first;
+    bool first = n->n_args && plan->carries[n->arg[0]];
+    struct carried c = {first, first, first, n->shape.rank > 0 && n->shape.size[0] == rows->n};
     for (int k = 1; k < n->n_args; k++) {
-        all = all && carries[n->arg[k]];
-        any = any || carries[n->arg[k]];
+        c.all = c.all && plan->carries[n->arg[k]];
+        c.any = c.any || plan->carries[n->arg[k]];
     }
-    bool has_rows = n->shape.rank > 0 && n->shape.size[0] == rows->n;
-    carries[i] = any;
+    enum op_class class = op_infos[n->op].class;
+    plan->carries[i] = c.any;
     plan->closes[i] = false;
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_LEAF:
-        carries[i] = n->op == OP_INPUT && has_rows && n->shape.dim[0] == rows->dim;
-        return !carries[i] || n->dtype != DTYPE_I4;  // a row of these need not begin with a byte
-    case OP_CLASS_VIEW:
-        carries[i] = has_rows && (first || n->view[0] < 0);
-        return !first || (n->shape.rank > 0 && n->view[0] == 0);
-    case OP_CLASS_MOVE:
-        return n->op == OP_RESHAPE ? !first || has_rows : !any;
-    case OP_CLASS_REDUCE:
-        plan->closes[i] = first && (n->axes & 1);
-        carries[i] = first && !plan->closes[i];
-        return true;
-    case OP_CLASS_CONTRACT:
-        return n->shape.rank > 2 ? any == all : !carries[n->arg[1]];
-    case OP_CLASS_ELEMENTWISE:
-        return any == all;
-    default:
-        return !any;
-    }
+    return by_class[class] ? by_class[class](plan, rows, i, &c) : !c.any;
 }
 
 static bool trace_rows(struct oracle_plan *plan, const struct shape *s) {

@@ -7,6 +7,10 @@
 #include "base/json.h"
 
 int move_parts(struct arena *a, const char *move, const char **parts, int room) {
+    if (strncmp(move, "lay out ", 8) == 0) {
+        parts[0] = "lay out";
+        return 1;
+    }
     if (strncmp(move, "merge ", 6) == 0 || strncmp(move, "split ", 6) == 0) {
         parts[0] = arena_strndup(a, move, 5);
         return 1;

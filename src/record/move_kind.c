@@ -43,6 +43,8 @@ const char *move_kind(struct arena *a, const char *words) {
         return "merge";
     if (strncmp(words, "split ", 6) == 0 && strstr(words, " at "))
         return "split";
+    if (strncmp(words, "lay out ", 8) == 0 && strstr(words, " for "))
+        return "layout";
     if (strncmp(words, "cross with ", 11) == 0)
         return "cross";
     const char *colon = strstr(words, ": ");

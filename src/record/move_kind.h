@@ -8,6 +8,7 @@
 //     y: rows 64 -> 16, keep reread -> local    several
 //     merge t into y                            merge
 //     split y at t                              split
+//     lay out v.1 for y                         layout
 //     cross with 7: y: vec 8 -> 16              cross
 //
 // What else a mind wrote has no kind.

@@ -51,7 +51,8 @@ struct tool {
     unsigned classes;  // CLASS_BITs under which it speaks; CLASS_ANY: all
     bool of_launches;
     bool of_several;  // it compares launches with one another, and needs all of a profile
-    bool is_symptom;  // it says that, not why: it ranks behind a cause of the same severity
+    bool
+        is_symptom;  // it says that, not why: never of high severity, and behind a cause of its own
     int n_needs;
     enum metric_id needs[NEEDS_MAX];
     // Called when all that it needs is there; true: `f` holds what it found, with a gain on the

@@ -33,7 +33,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     const struct class_of *problem = &s->analytic, *kernel = &s->measured;
     if (!classes_disagree(problem, kernel) || subject_is_near(s))
         return false;
-    f->severity = s->gap > 2 ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+    f->severity = SEVERITY_MEDIUM;
     f->cause = arena_printf(a, "the problem is %s-bound, this kernel is %s-bound",
                             class_name(problem->kind), class_name(kernel->kind));
     f->evidence = class_text(a, kernel);
@@ -54,5 +54,6 @@ const struct tool tool_disagree = {
     .summary = "a kernel that is busy with something else than its problem needs",
     .devices = ON_GPU,
     .of_launches = true,
+    .is_symptom = true,
     .examine = examine,
 };

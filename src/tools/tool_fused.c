@@ -23,7 +23,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     f->severity = SEVERITY_MEDIUM;
     f->cause = "products and sums are instructions of their own";
     f->evidence = arena_printf(a, "%.0f of each among %.0f, and no multiply-add", apart, work);
-    f->expected_gain = 1 / (1 - share);
+    f->expected_gain = subject_arithmetic_gain(s, 1 / (1 - share));
     tool_add_number(f, METRIC_HOT_UNFUSED, apart, MUCH * work);
     tool_add_number(f, METRIC_HOT_FUSED, 0, 1);
     tool_add_actions(f, s, one, ARRAY_LEN(one));

@@ -16,16 +16,19 @@ static const struct action side_by_side[] = {
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
     double gathers = subject_get(s, METRIC_HOT_GATHERS);
     double work = subject_get(s, METRIC_HOT_VECTOR) + subject_get(s, METRIC_HOT_SCALAR);
-    double lanes = s->target->vector_bytes / 4.0, share = gathers / fmax(work, 1);
+    double bytes = subject_get(s, METRIC_HOT_VECTOR_BYTES), share = gathers / fmax(work, 1);
+    double lanes = (bytes > 0 ? bytes : s->target->vector_bytes) / 4.0;
     if (!(gathers > 0) || !(share > TOLERATED) || subject_is_near(s))
         return false;
     f->severity = share > 0.5 ? SEVERITY_HIGH : SEVERITY_MEDIUM;
     f->cause = "the innermost loops gather elements from different places";
-    f->evidence = arena_printf(a,
-                               "%.0f gathers or scatters, of up to %.0f accesses each, for %.0f "
-                               "instructions of arithmetic",
-                               gathers, lanes, work);
-    f->expected_gain = s->gap;
+    f->evidence = arena_printf(
+        a,
+        "%.0f gather%s of about %.0f accesses each, for %.0f instruction%s of "
+        "arithmetic",
+        gathers, gathers == 1 ? " or scatter" : "s or scatters", lanes, work, work == 1 ? "" : "s");
+    // An access for each element, against one for each vector.
+    f->expected_gain = (gathers * lanes + work) / (gathers + work);
     tool_add_number(f, METRIC_HOT_GATHERS, gathers, TOLERATED * work);
     tool_add_actions(f, s, side_by_side, ARRAY_LEN(side_by_side));
     return true;

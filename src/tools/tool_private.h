@@ -57,8 +57,16 @@ double subject_remainder(const struct tool_subject *s, int64_t *row, int *lanes)
 // A gain of waiting less: no more than the part of the memory side that is busiest leaves.
 double subject_rest(const struct tool_subject *s, double gain);
 
-// A gain, capped by what the bound leaves; NAN stays.
-double subject_gain(const struct tool_subject *s, double gain);
+// What it is worth on a CPU that arithmetic takes 1/times of the instructions: only its own share
+// of the time shrinks, by the measured ceiling. Without one: all of it.
+double subject_arithmetic_gain(const struct tool_subject *s, double times);
+
+// The same of vectors that are `times` as wide, where loads, stores and indices become fewer with
+// the arithmetic: somewhere between its share and all of the time, so the geometric mean.
+double subject_width_gain(const struct tool_subject *s, double times);
+
+// A gain, capped by what the bound leaves, or on a CPU by what one cause of it does; NAN stays.
+double subject_gain(const struct tool_subject *s, const struct tool *t, double gain);
 
 // Add those actions that the subject's block has a knob for and is not already set to. Actions
 // without a knob are for source that somebody wrote, which has no knobs: a candidate without a

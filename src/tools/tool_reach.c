@@ -8,7 +8,7 @@
 #include "tools/tool_private.h"
 
 // Where words change. Nearer than NEAR_REACH the rest is noise.
-static const double MEDIUM = 0.8, FAR = 0.5;
+static const double MEDIUM = 0.8;
 // Arithmetic hides its own latency with this share of a multiprocessor's threads.
 static const double CROWDED = 0.25;
 
@@ -175,11 +175,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     double fraction = 1 / s->gap;
     if (!isfinite(fraction) || fraction >= NEAR_REACH)
         return false;
-    f->severity = fraction < FAR      ? SEVERITY_HIGH
-                  : fraction < MEDIUM ? SEVERITY_MEDIUM
-                                      : SEVERITY_LOW;
-    if (f->severity == SEVERITY_HIGH && subject_is_disturbed(s))
-        f->severity = SEVERITY_MEDIUM;
+    f->severity = fraction < MEDIUM ? SEVERITY_MEDIUM : SEVERITY_LOW;
     f->cause = arena_printf(a, "%s-bound, at %.0f%% of what this machine reaches",
                             bound_side_name(s->in->bound->side), 100 * fraction);
     f->evidence = arena_printf(

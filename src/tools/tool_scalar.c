@@ -35,10 +35,11 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     if (!isfinite(share) || share <= TOLERATED || subject_remainder(s, &row, &vec) > REMAINDER)
         return false;
     f->severity = share > MOST ? SEVERITY_HIGH : SEVERITY_MEDIUM;
-    f->cause = "innermost loops compute one element at a time";
+    f->cause = arena_printf(a, "%sinnermost loops compute one element at a time",
+                            share > MOST ? "" : "some ");
     f->evidence = arena_printf(a, "%.0f of %.0f floating point instructions there are scalar",
                                scalar, scalar + vector);
-    f->expected_gain = (scalar + vector) / (scalar / lanes + vector);
+    f->expected_gain = subject_width_gain(s, (scalar + vector) / (scalar / lanes + vector));
     tool_add_number(f, METRIC_HOT_SCALAR, scalar, TOLERATED * (scalar + vector));
     tool_add_number(f, METRIC_HOT_VECTOR, vector, NAN);
     tool_add_actions(f, s, actions, ARRAY_LEN(actions));

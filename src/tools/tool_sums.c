@@ -18,9 +18,12 @@ static const struct action more[] = {
 // Cycles of a turn over those that units need.
 static const double CHAINED = 1.5, BADLY = 3;
 
-// A loop without multiply-adds, or with enough of them, may be a chain all the same.
+// A loop without multiply-adds, or with enough of them, may be a chain all the same. That of a
+// scalar loop goes with vectors, which `scalar` asks for.
 static bool find_chain(struct arena *a, const struct tool_subject *s, struct finding *f) {
     double cycles = subject_get(s, METRIC_HOT_CYCLES);
+    if (subject_get(s, METRIC_HOT_SCALAR) > subject_get(s, METRIC_HOT_VECTOR))
+        return false;
     double units = subject_get(s, METRIC_HOT_UNIT_CYCLES), times = cycles / units;
     if (!(times > CHAINED) || s->analytic.kind != CLASS_COMPUTE || subject_is_near(s))
         return false;
@@ -47,11 +50,13 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     f->cause = "too few sums are under way at once: each waits for the one before";
     f->evidence =
         fused > 0
-            ? arena_printf(a, "%.0f multiply-adds into %.0f registers; %d keep the units busy",
-                           fused, sums, ENOUGH)
+            ? arena_printf(a, "%.0f multiply-add%s into %.0f register%s; %d keep the units busy",
+                           fused, fused == 1 ? "" : "s", sums, sums == 1 ? "" : "s", ENOUGH)
             : arena_printf(a, "additions into %.0f register%s; %d keep the units busy", sums,
-                           sums > 1 ? "s" : "", ENOUGH);
-    f->expected_gain = ENOUGH / sums;
+                           sums == 1 ? "" : "s", ENOUGH);
+    // Units that are busy with loads in the same turn do not wait less.
+    f->expected_gain = fmin(ENOUGH / sums, subject_get(s, METRIC_HOT_CYCLES) /
+                                               subject_get(s, METRIC_HOT_UNIT_CYCLES));
     tool_add_number(f, METRIC_HOT_SUMS, sums, ENOUGH);
     tool_add_number(f, METRIC_HOT_FUSED, fused, NAN);
     tool_add_actions(f, s, more, ARRAY_LEN(more));

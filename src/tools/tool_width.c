@@ -20,7 +20,8 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     f->severity = s->analytic.kind == CLASS_COMPUTE ? SEVERITY_MEDIUM : SEVERITY_LOW;
     f->cause = "vectors in the innermost loops are narrower than the machine's";
     f->evidence = arena_printf(a, "%.0f bytes on average; registers have %.0f", bytes, widest);
-    f->expected_gain = s->analytic.kind == CLASS_COMPUTE ? widest / bytes : NAN;
+    f->expected_gain =
+        s->analytic.kind == CLASS_COMPUTE ? subject_width_gain(s, widest / bytes) : NAN;
     tool_add_number(f, METRIC_HOT_VECTOR_BYTES, bytes, ENOUGH * widest);
     tool_add_actions(f, s, wider, ARRAY_LEN(wider));
     return true;

@@ -32,6 +32,8 @@ enum { FOUND_MAX = 64 };
 // A launch of less than SMALL of the time yields nothing above low severity, and of less than TINY
 // nothing at all.
 static const double SMALL = 0.05, TINY = 0.01;
+// Nor does what, by a problem's bound, is worth less than this.
+static const double WORTH = 1.1;
 
 // The candidate's block, read back from its text. What was lowered was legal, so a mistake means
 // that another version's language wrote it: then there is nothing to turn.
@@ -60,10 +62,13 @@ bool subject_is_full(const struct tool_subject *s) {
     return (c->part == PART_TENSOR || c->part == PART_ARITHMETIC) && c->busy > FULL;
 }
 
-// With so much load for each thread who waits for what cannot be told.
+// Where threads did wait for their processors that is known. Elsewhere, with so much load for each
+// thread, who waits for what cannot be told.
 bool subject_is_disturbed(const struct tool_subject *s) {
-    static const double SHARED = 2;
+    static const double SHARED = 2, QUIET = 0.25;
     const struct metrics *call = &s->in->profile->call;
+    if (metrics_has(call, METRIC_DISTURBED_SHARE))
+        return metrics_get(call, METRIC_DISTURBED_SHARE) > QUIET;
     // As long as there are processors for all that runs nobody waits; fmax passes over one that
     // is not known.
     double bearable =
@@ -131,8 +136,32 @@ double subject_fills(const struct tool_subject *s) {
     return fills > fmax(SMALL_BYTES, FILLED * written) && fills < 1.3 * written ? fills : NAN;
 }
 
-double subject_gain(const struct tool_subject *s, double gain) {
-    return isfinite(s->gap) ? fmin(gain, s->gap) : gain;
+// The share of the time that the problem's arithmetic takes by its ceiling, with instructions that
+// do 1/times of what they could.
+static double arithmetic_share(const struct tool_subject *s, double times) {
+    const struct bound *b = s->in->bound;
+    double part = b ? times * b->reach_compute_s / subject_get(s, METRIC_TIME) : NAN;
+    return part > 0 ? fmin(1, part) : NAN;
+}
+
+double subject_arithmetic_gain(const struct tool_subject *s, double times) {
+    double part = arithmetic_share(s, times);
+    return isfinite(part) ? 1 / (1 - part + part / times) : times;
+}
+
+double subject_width_gain(const struct tool_subject *s, double times) {
+    return sqrt(times * subject_arithmetic_gain(s, times));
+}
+
+// A CPU's kernel that has lost one fault is seldom at reach: searches of many seconds end at 0.7 of
+// it (the median of docs/results/cpu-set.md). Near it, half of the way.
+static double most_of_one(const struct tool_subject *s) {
+    static const double ORDINARY = 0.7;
+    return s->target->is_gpu ? s->gap : fmax(ORDINARY * s->gap, sqrt(s->gap));
+}
+
+double subject_gain(const struct tool_subject *s, const struct tool *t, double gain) {
+    return isfinite(s->gap) ? fmin(gain, t->is_symptom ? s->gap : most_of_one(s)) : gain;
 }
 
 void tool_add_number(struct finding *f, enum metric_id id, double value, double limit) {
@@ -156,6 +185,9 @@ static bool ask(struct arena *a, const struct tool *t, const struct tool_subject
         .tool = t->name, .evidence = "", .expected_gain = NAN, .confidence = NAN, .share = NAN};
     if (!has_all || !(t->devices & device) || !admits(t, s) || !t->examine(a, s, f))
         return false;
+    // That something is far from what it could be is no fault that anybody could mend.
+    if (t->is_symptom && f->severity > SEVERITY_MEDIUM)
+        f->severity = SEVERITY_MEDIUM;
     if (s->launch && isfinite(s->share)) {
         f->launch = s->launch;
         f->share = s->share;
@@ -164,7 +196,9 @@ static bool ask(struct arena *a, const struct tool *t, const struct tool_subject
         if (s->share < SMALL)
             f->severity = SEVERITY_LOW;
     }
-    f->expected_gain = subject_gain(s, f->expected_gain);
+    f->expected_gain = subject_gain(s, t, f->expected_gain);
+    if (isfinite(s->gap) && f->expected_gain < WORTH)
+        f->severity = SEVERITY_LOW;
     f->confidence = finding_confidence(t, s, f);
     return true;
 }

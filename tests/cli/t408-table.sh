@@ -45,6 +45,40 @@ expect_match 2 'is not finished' "$HONE" optimize "$ROOT/problems/softmax.hone" 
 sed 's/keep reread/keep nowhere/' "$table" >strange.table
 expect_match 2 'does not know its first block any more' "$HONE" optimize "$ROOT/problems/softmax.hone" --dim "$sizes" --target table:strange.table
 
+# Structural moves are tried like any other, and the record shows them: an operand is laid out for its reader, a law is
+# used, what is split off is merged again. (The times of this table are made up.)
+cat >across.hone <<'P'
+problem p
+dim M = 256, N = 384
+in  x : f32[N, M] ~ normal
+out y : f32[M, N]
+y = softmax(x.T)
+P
+{
+    sed -n '1p; 2s/problem softmax.ndim M = 128, N = 1024.nin  x : f32.M, N. \(.*\)softmax(x)/problem p\\ndim M = 256, N = 384\\nin  x : f32[N, M] \1softmax(x.T)/p' "$table"
+    cat <<'T'
+shape kernel for p on cpu|stage y : rowwise vec ? rows ? unroll ? keep reread ahead ? overlap none divide exact store cached
+0 8 8 1 0 = 200 1 1
+plain = 400 0.99 1.01
+shape kernel for p on cpu|stage y : rowwise vec ? rows ? unroll ? keep reread ahead ? overlap none divide reciprocal store cached
+1 8 8 1 0 = 190 0.99 1.01
+shape kernel for p on cpu|stage v.1 : map as tiles vec ? tile ? ahead ? store cached|stage y : rowwise vec ? rows ? unroll ? keep reread ahead ? overlap none divide exact store cached
+2 8 64x64 0 8 8 1 0 = 120 0.99 1.01
+shape kernel for p on cpu|stage v.1 : map as tiles vec ? tile ? ahead ? store cached|stage y : rowwise vec ? rows ? unroll ? keep reread ahead ? overlap none divide reciprocal store cached
+3 8 64x64 0 8 8 1 0 = 100 0.99 1.01
+end 4
+T
+} >across.table
+for policy in surrogate mcts; do
+    "$HONE" optimize across.hone --target table:across.table --policy $policy --evals 4 --until 1 --store $policy.db >out || fail "$(cat out)"
+    "$HONE" show last --store $policy.db >tree
+    grep -q ' lay out v.1 for y$' tree || fail "$policy: $(cat tree)"
+    grep -q ' y: divide exact -> reciprocal$' tree || fail "$policy: $(cat tree)"
+done
+printf 'kernel for p on cpu\nstage v.1 : map as tiles vec 8 tile 64x64 ahead 0 store cached\nstage y : rowwise vec 8 rows 8 unroll 1 keep reread ahead 0 overlap none divide exact store cached\n' >start-across.hone
+"$HONE" optimize across.hone --target table:across.table --start start-across.hone --policy mcts --evals 4 --until 1 --store merge.db >out || fail "$(cat out)"
+"$HONE" show last --store merge.db | grep -q ' merge v.1 into y$' || fail "$("$HONE" show last --store merge.db)"
+
 # What a search may hear of profiles: the tools' findings, how far it is from reach, nothing. The
 # default policy keeps to it too.
 counted=$ROOT/tests/tables/counted/h200-layernorm.table

@@ -178,3 +178,27 @@ Test(rowwise_cpu, rows_along_several_axes) {
             check(texts[i], stage);
         }
 }
+
+// Few results leave no thread idle, and rows are read in long stretches.
+Test(reduce_cpu, defaults_use_all_threads_and_long_stretches) {
+    static const char *const cases[][2] = {
+        {"in x : f32[5000003]\nout y : f32\ny = sum(x)\n",
+         "stage y : reduce  vec 16  unroll 4  grain 4  split 8\n"},
+        {"in x : f32[3, 2000000]\nout y : f32[3]\ny = max(x, axis=1)\n",
+         "stage y : reduce  vec 16  unroll 4  grain 4  split 8\n"},
+        {"in x : f32[2048, 2048]\nout y : f32[2048]\ny = sum(x, axis=0)\n",
+         "stage y : reduce  vec 16  unroll 4  grain 2048  split 8\n"},
+        {"in x : f32[2000, 300]\nout y : f32[2000]\ny = sum(x, axis=1)\n",
+         "stage y : rowwise  vec 16"},
+    };
+    struct target t = test_target(64);
+    t.n_threads = 2;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct kernel k;
+        lower_default(&a, problem_from(&a, arena_printf(&a, "problem p\n%s", cases[i][0])), &t, &k);
+        const char *text = kernel_print(&a, &k);
+        cr_assert(strstr(text, cases[i][1]), "%s", text);
+        arena_reset(&a);
+    }
+}

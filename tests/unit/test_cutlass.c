@@ -2,6 +2,8 @@
 // interpreter; every static check refuses what it is for and takes what is next to it; calls come
 // back from text and from JSON as they were, and broken ones do not.
 #include <criterion/criterion.h>
+#include <dirent.h>
+#include <dlfcn.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +11,10 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/str.h"
+#include "build/compile.h"
+#include "eval/cutlass_objects.h"
 #include "family/family.h"
 #include "family/moves.h"
 #include "family/program.h"
@@ -318,6 +323,50 @@ Test(cutlass, steps_of_an_epilogue_are_read_or_refused) {
     cr_expect_str_eq(epilogue_parse(str_text(&text), text.len, &e),
                      "its epilogue has too many steps");
     str_reset(&text);
+}
+
+// Compiled as the judge does it, and loaded; what CUTLASS's types take of shared memory is in the
+// text's static_assert.
+static void compile_golden(const char *name, const struct target *t) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct problem *p;
+    struct candidate c;
+    struct plan plan;
+    struct compile_result result;
+    const char *text =
+        file_read(&a, arena_printf(&a, "tests/lang/cutlass/%s", name), 1 << 16, NULL, &err);
+    struct kernel *k = text ? block_of(&a, text, t, &p, &err) : NULL;
+    const char *dir = k ? file_scratch_dir(&a, &err) : NULL;
+    cr_assert(dir && lower_kernel(&a, p, t, k, &c, &err) &&
+                  candidate_plan(&a, p, t, &c, &plan, &err) &&
+                  cutlass_objects_build(&a, dir, &plan, &result, &err),
+              "%s: %s", name, err.text);
+    cr_assert_eq(result.outcome, COMPILE_OK, "%s: %s", name, result.message);
+    void *object = dlopen(plan.steps[0].object, RTLD_NOW | RTLD_LOCAL);
+    cr_assert(object && dlsym(object, "hone_cutlass_issue") &&
+                  dlsym(object, "hone_cutlass_work_bytes"),
+              "%s: %s", name, dlerror());
+    fprintf(stderr, "%s: %.0f s\n", name, result.seconds);
+    file_remove_tree(dir, &err);
+    arena_reset(&a);
+}
+
+// Minutes: only where HONE_COMPILE_CUTLASS asks for it, with the CUTLASS that CUTLASS_PATH names.
+Test(cutlass, compiles_every_golden_configuration) {
+    struct target t;
+    if (!getenv("HONE_COMPILE_CUTLASS"))
+        return;
+    cr_assert(target_of_arch("sm_90a", &t) && t.cutlass[0], "there is no CUTLASS: hone doctor");
+    DIR *dir = opendir("tests/lang/cutlass");
+    int n = 0;
+    for (struct dirent *e; dir && (e = readdir(dir));)
+        if (strstr(e->d_name, ".hone")) {
+            compile_golden(e->d_name, &t);
+            n++;
+        }
+    cr_expect_gt(n, 5);
+    closedir(dir);
 }
 
 static struct call legal_call(void) {

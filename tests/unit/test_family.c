@@ -284,6 +284,31 @@ Test(family, rows_from_memory_to_memory_start_as_a_stream) {
     arena_reset(&a);
 }
 
+// Outputs that share a stage have the knobs of that stage, not those that one of them began
+// with: 1.61 ms instead of 2.61 for an RMS norm and the loss of its rows.
+Test(family, merged_stages_begin_as_one) {
+    struct arena a = {0};
+    struct kernel k, blank;
+    struct target t = test_target(32);
+    struct error err = {0};
+    struct problem *p =
+        problem_from(&a, "problem p\ndim M = 2048, N = 2048\nin x : f32[M, N]\nin t : f32[M, N]\n"
+                         "in g : f32[N]\nout y : f32[M, N]\nout loss : f32\ny = rmsnorm(x, g)\n"
+                         "row = sum(square(y - t), axis=1)\nloss = sum(row) / (M * N)\n");
+    t.llc_bytes = 4 << 20;
+    lower_default(&a, p, &t, &k);
+    cr_assert_eq(k.stages[0]->n_values, 2);
+    blank = kernel_copy(&a, &k);
+    kernel_own_stage(&a, &blank, 0)->n_knobs = 0;
+    cr_assert(lower_check(&a, p, &t, &blank, &err), "%s", err.text);
+    for (int i = 0; i < k.stages[0]->n_knobs; i++) {
+        const struct kernel_knob *is = &k.stages[0]->knobs[i], *want = &blank.stages[0]->knobs[i];
+        cr_expect(is->word ? strcmp(is->word, want->word) == 0 : is->part[0] == want->part[0], "%s",
+                  is->name);
+    }
+    arena_reset(&a);
+}
+
 Test(family, limits_of_the_machine_are_limits_of_knobs) {
     static const struct {
         const char *stages;

@@ -78,6 +78,23 @@ Test(inspect, counts_widths_sums_and_what_goes_to_memory) {
     cr_expect_eq(i.sums, 2);
 }
 
+// Spills of vectors are moves to places of their own on the stack. A single element that a call
+// leaves there is none, nor is a local array that the loop goes through.
+Test(inspect, counts_only_vectors_that_did_not_fit) {
+    struct inspection i;
+    inspect_text("    10:\tvmovss %xmm0,0xc(%rsp)\n    16:\tmovsd 0x8(%rsp),%xmm1\n"
+                 "    1c:\tvmovd %xmm0,0x4(%rsp)\n    20:\tvmovups (%rsp,%rax,4),%ymm2\n"
+                 "    24:\tvmovaps %ymm2,0x20(%rsp,%rax,1)\n    28:\tcall   30 <expf@plt>\n"
+                 "    2a:\tvmovq 0x10(%rsp),%xmm3\n    2c:\tvmovups 0x30(%rbp),%ymm4\n"
+                 "    30:\tjne    10 <x>\n",
+                 &i);
+    cr_expect_eq(i.stack, 0);
+    inspect_text("    10:\tvmovaps %ymm0,-0x70(%rbp)\n    16:\tmovups (%rsp),%xmm1\n"
+                 "    1c:\tvmovdqa64 0x40(%rsp),%zmm1\n    30:\tjne    10 <x>\n",
+                 &i);
+    cr_expect_eq(i.stack, 3);
+}
+
 // A row of sums in memory: the register is loaded anew in every turn, and nothing waits for it.
 Test(inspect, does_not_take_what_is_loaded_for_a_sum) {
     struct inspection i;

@@ -196,6 +196,46 @@ Test(light, a_reach_below_it_says_why) {
     arena_reset(&a);
 }
 
+// On a CPU all arithmetic is the same units' work: 1e8 FLOP at 1e11/s, 5e6 functions at 1e9/s.
+Test(light, reach_of_a_cpu_names_every_part_of_its_arithmetic) {
+    struct arena a = {0};
+    struct target t = {.name = "cpu", .n_threads = 2, .vector_bytes = 64, .peak_bytes_per_s = 1e12};
+    t.peak_per_s[PIPE_F32] = 1e12;
+    t.ceilings = (struct ceilings){.present = true,
+                                   .launch_s = 1e-6,
+                                   .f32_flops_per_s = 1e11,
+                                   .functions_per_s = 1e9,
+                                   .tf32_flops_per_s = NAN};
+    for (int i = 0; i < TRAFFIC_MIXES; i++)
+        t.ceilings.traffic[i] =
+            (struct ceiling_traffic){.read_fraction = 1 - i / 3., .bytes_per_s = 1e12};
+    struct problem *p = parsed(&a, "problem p\nin x : f32[1000, 10]\nin w : f32[10, 5000]\n"
+                                   "out y : f32[1000, 5000]\ny = exp(x @ w)\n");
+    struct bound b;
+    bound_compute(p, &t, &b);
+    const char *words = bound_explain(&a, p, &b, &t);
+    cr_assert(strstr(words,
+                     "100 MFLOP by f32 multiply-adds at the measured 100 GFLOP/s (1 ms),\n  "
+                     "5 M functions such as exp at the measured 1 G/s (5 ms) take 6 ms") != NULL,
+              "%s", words);
+    arena_reset(&a);
+}
+
+// An attention multiplies its first operands as they are and its second as two numbers each.
+Test(light, roofline_has_the_mean_of_different_products) {
+    struct arena a = {0};
+    struct target t = card("h200");
+    struct problem *p = parsed(&a, "problem p\nin q : bf16[512, 64]\nin k : bf16[512, 64]\n"
+                                   "in v : bf16[512, 64]\nout y : bf16[512, 64]\n"
+                                   "y = softmax(q @ k.T) @ v\n");
+    struct bound b;
+    bound_compute(p, &t, &b);
+    const char *picture = bound_roofline(&a, &b, &t);
+    cr_assert(strstr(picture, "f16/bf16 products / 1.5 ") != NULL, "%s", picture);
+    cr_assert(strstr(picture, "660 TFLOP/s") != NULL, "%s", picture);
+    arena_reset(&a);
+}
+
 // ---- every problem on every card
 
 static void check_parts(const struct bound *b, const char *where) {
@@ -205,6 +245,17 @@ static void check_parts(const struct bound *b, const char *where) {
     memory = b->limit.bytes / b->limit.bytes_per_s;
     compute = load_pipe_s(&b->limit, load_longest(&b->limit));
     cr_expect(fabs(b->limit_s - fmax(memory, compute)) <= 1e-9 * b->limit_s, "%s", where);
+    // What the limit leaves out and what it counts are what the speed of light counts.
+    enum pipe longest = load_longest(&b->limit);
+    double bytes = b->limit.bytes, flops = b->limit.pipe[longest].flops;
+    for (enum limit_cause c = 0; c < CAUSE_COUNT; c++) {
+        bytes += b->left_out[REASON_BYTES][c];
+        flops += b->left_out[REASON_PRODUCTS][c];
+    }
+    cr_expect(fabs(bytes - b->light.bytes) <= 1e-9 * bytes, "%s: %g of %g bytes", where, bytes,
+              b->light.bytes);
+    cr_expect(fabs(flops - b->light.pipe[longest].flops) <= 1e-9 * flops, "%s: %g of %g flops",
+              where, flops, b->light.pipe[longest].flops);
 }
 
 static void check_problem(struct arena *a, const struct problem *p, const char *card_name) {

@@ -380,7 +380,7 @@ static bool has_child(const struct search_node *nodes, int n, int node) {
 Test(optimize, repairs_every_node_of_a_batch_that_did_not_pass) {
     for (int batch = 1; batch <= 4; batch++) {
         struct setting s = {
-            arena_printf(&a, "%d.db", batch), &policy_mcts, &proposer_repairing, 5, 24, batch, 0};
+            arena_printf(&a, "%d.db", batch), &policy_mcts, &proposer_repairing, 6, 40, batch, 0};
         struct table t = plain_table;
         struct run run;
         cr_assert(go(&s, &t, &run), "%s", err.text);

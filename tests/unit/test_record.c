@@ -511,6 +511,7 @@ Test(move_kind, is_what_moves_of_different_problems_share) {
         {"y: rows 64 -> 16, keep reread -> local", "several"},
         {"merge t into y", "merge"},
         {"split y at t", "split"},
+        {"lay out v.1 for y", "layout"},
         {"cross with 7: y: vec 8 -> 16", "cross"},
         {"the first emitters of all stages", NULL},
         {"use shared memory: halve the tile", NULL},

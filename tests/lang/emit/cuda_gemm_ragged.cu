@@ -42,8 +42,8 @@ HONE_KERNEL(64) c_gemm(const float *__restrict__ a, const float *__restrict__ b,
     for (int k0 = 0; k0 < K; k0 += 8) {
         #pragma unroll
         for (int item = 0; item < 4; item++) {
-            int lhs_at = (item * 64 + thread) / 8;
-            int lhs_k = (item * 64 + thread) % 8;
+            int lhs_at = item * 8 + thread / 8;
+            int lhs_k = thread % 8;
             int k = k0 + lhs_k;
             lhs_next[item] = 0.0f;
             if (k < K) {
@@ -53,8 +53,8 @@ HONE_KERNEL(64) c_gemm(const float *__restrict__ a, const float *__restrict__ b,
         }
         #pragma unroll
         for (int item = 0; item < 4; item++) {
-            int rhs_at = (item * 64 + thread) % 32;
-            int rhs_k = (item * 64 + thread) / 32;
+            int rhs_at = thread % 32;
+            int rhs_k = item * 2 + thread / 32;
             int k = k0 + rhs_k;
             rhs_next[item] = 0.0f;
             if (k < K) {
@@ -65,14 +65,14 @@ HONE_KERNEL(64) c_gemm(const float *__restrict__ a, const float *__restrict__ b,
         hone_barrier();
         #pragma unroll
         for (int item = 0; item < 4; item++) {
-            int lhs_at = (item * 64 + thread) / 8;
-            int lhs_k = (item * 64 + thread) % 8;
+            int lhs_at = item * 8 + thread / 8;
+            int lhs_k = thread % 8;
             lhs_tile[lhs_k * 36 + lhs_at] = lhs_next[item];
         }
         #pragma unroll
         for (int item = 0; item < 4; item++) {
-            int rhs_at = (item * 64 + thread) % 32;
-            int rhs_k = (item * 64 + thread) / 32;
+            int rhs_at = thread % 32;
+            int rhs_k = item * 2 + thread / 32;
             rhs_tile[rhs_k * 32 + rhs_at] = rhs_next[item];
         }
         hone_barrier();

@@ -44,8 +44,8 @@ HONE_KERNEL_OF(256, 2) c_gemm(const float *__restrict__ a, const float *__restri
         int last = chunk + (((K < chunk + 2048 ? K : chunk + 2048) - chunk + 31) / 32 - 1) * 32;
         #pragma unroll
         for (int item = 0; item < 2; item++) {
-            int lhs_at = (item * 256 + thread) / 16;
-            int lhs_k = (item * 256 + thread) % 16 * 2;
+            int lhs_at = item * 16 + thread / 16;
+            int lhs_k = thread % 16 * 2;
             int k = chunk + lhs_k;
             lhs_next[item] = hone_all2(0.0f);
             if (k < K) {
@@ -55,8 +55,8 @@ HONE_KERNEL_OF(256, 2) c_gemm(const float *__restrict__ a, const float *__restri
         }
         #pragma unroll
         for (int item = 0; item < 2; item++) {
-            int rhs_at = (item * 256 + thread) % 16 * 2;
-            int rhs_k = (item * 256 + thread) / 16;
+            int rhs_at = thread % 16 * 2;
+            int rhs_k = item * 16 + thread / 16;
             int k = chunk + rhs_k;
             rhs_next[item] = hone_all2(0.0f);
             if (k < K) {
@@ -66,8 +66,8 @@ HONE_KERNEL_OF(256, 2) c_gemm(const float *__restrict__ a, const float *__restri
         }
         #pragma unroll
         for (int item = 0; item < 2; item++) {
-            int lhs_at = (item * 256 + thread) / 16;
-            int lhs_k = (item * 256 + thread) % 16 * 2;
+            int lhs_at = item * 16 + thread / 16;
+            int lhs_k = thread % 16 * 2;
             #pragma unroll
             for (int lane = 0; lane < 2; lane++) {
                 lhs_tile[(chunk / 32 % 2 * 32 + lhs_k + lane) * 36 + lhs_at] = hone_lane2(lhs_next[item], lane);
@@ -75,23 +75,23 @@ HONE_KERNEL_OF(256, 2) c_gemm(const float *__restrict__ a, const float *__restri
         }
         #pragma unroll
         for (int item = 0; item < 2; item++) {
-            int rhs_at = (item * 256 + thread) % 16 * 2;
-            int rhs_k = (item * 256 + thread) / 16;
+            int rhs_at = thread % 16 * 2;
+            int rhs_k = item * 16 + thread / 16;
             hone_store2(&rhs_tile[(chunk / 32 % 2 * 32 + rhs_k) * 32 + rhs_at], rhs_next[item]);
         }
         hone_barrier();
         for (int k0 = chunk; k0 < last; k0 += 32) {
             #pragma unroll
             for (int item = 0; item < 2; item++) {
-                int lhs_at = (item * 256 + thread) / 16;
-                int lhs_k = (item * 256 + thread) % 16 * 2;
+                int lhs_at = item * 16 + thread / 16;
+                int lhs_k = thread % 16 * 2;
                 f32x2 a_v = hone_load2(&a[(row0 + lhs_at < 1000 ? row0 + lhs_at : 1000) * K + k0 + 32 + lhs_k]);
                 lhs_next[item] = a_v;
             }
             #pragma unroll
             for (int item = 0; item < 2; item++) {
-                int rhs_at = (item * 256 + thread) % 16 * 2;
-                int rhs_k = (item * 256 + thread) / 16;
+                int rhs_at = thread % 16 * 2;
+                int rhs_k = item * 16 + thread / 16;
                 f32x2 b_v = hone_load2(&b[(k0 + 32 + rhs_k) * N + (column0 + rhs_at < 332 ? column0 + rhs_at : 332)]);
                 rhs_next[item] = b_v;
             }
@@ -106,8 +106,8 @@ HONE_KERNEL_OF(256, 2) c_gemm(const float *__restrict__ a, const float *__restri
             }
             #pragma unroll
             for (int item = 0; item < 2; item++) {
-                int lhs_at = (item * 256 + thread) / 16;
-                int lhs_k = (item * 256 + thread) % 16 * 2;
+                int lhs_at = item * 16 + thread / 16;
+                int lhs_k = thread % 16 * 2;
                 #pragma unroll
                 for (int lane = 0; lane < 2; lane++) {
                     lhs_tile[((k0 + 32) / 32 % 2 * 32 + lhs_k + lane) * 36 + lhs_at] = hone_lane2(lhs_next[item], lane);
@@ -115,8 +115,8 @@ HONE_KERNEL_OF(256, 2) c_gemm(const float *__restrict__ a, const float *__restri
             }
             #pragma unroll
             for (int item = 0; item < 2; item++) {
-                int rhs_at = (item * 256 + thread) % 16 * 2;
-                int rhs_k = (item * 256 + thread) / 16;
+                int rhs_at = thread % 16 * 2;
+                int rhs_k = item * 16 + thread / 16;
                 hone_store2(&rhs_tile[((k0 + 32) / 32 % 2 * 32 + rhs_k) * 32 + rhs_at], rhs_next[item]);
             }
             hone_barrier();
