@@ -210,10 +210,15 @@ static void hone_dev_poison(void *data, size_t bytes) {
 
 // Fibres.
 
+// Jumps from stack to stack. With _FORTIFY_SOURCE, which compilers of some systems set by
+// themselves, the headers' longjmp ends a program that jumps to any frame but a caller's; this is
+// the one without that check.
+__attribute__((noreturn)) extern void hone_dev_jump(jmp_buf to, int value) __asm__("_longjmp");
+
 // Out of line, so that nothing of the caller's is in registers that longjmp forgets.
 __attribute__((noinline)) static void hone_dev_resume(jmp_buf from, jmp_buf to) {
     if (_setjmp(from) == 0)
-        _longjmp(to, 1);
+        hone_dev_jump(to, 1);
 }
 
 static void hone_dev_stop(enum hone_dev_state state, int line) {

@@ -118,7 +118,8 @@ def _pointer(x, row, is_output):
     (pointer, got, dense, kind, on_gpu), column = _facts(x, _SIZES.get(dtype, 1))
     flat = _stored_shape(dtype, shape)
     if kind not in _TYPES[dtype][column]:
-        raise TypeError("%s is %s, not %s" % (name, kind, _TYPES[dtype][column][0]))
+        names = [n[1][0] for n in _TYPES.values() if kind in n[column]]
+        raise TypeError("%s is %s, not %s" % (name, names[0] if names else kind, _TYPES[dtype][1][0]))
     if got != flat:
         raise ValueError("%s has the shape %s, not %s" % (name, got, flat))
     if not dense:

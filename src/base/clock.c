@@ -45,11 +45,22 @@ const char *clock_duration(struct arena *a, double ns) {
 }
 
 static volatile sig_atomic_t seen;
+static volatile int64_t first_ns;
+
+bool interrupt_is_again(int64_t before_ns, int64_t now_ns) {
+    return now_ns - before_ns > 300000000;
+}
 
 static void on_signal(int signal) {
+    static const char ended[] = "\nhone: ended at once; hone runs lists what is kept\n";
+    if (!seen)
+        first_ns = clock_now_ns();
     // Our children are in groups of their own and die with us (process.h).
-    if (seen && signal == SIGINT)
+    if (seen && signal == SIGINT && interrupt_is_again(first_ns, clock_now_ns())) {
+        if (isatty(STDERR_FILENO) && write(STDERR_FILENO, ended, sizeof ended - 1) < 0)
+            _exit(130);
         _exit(130);
+    }
     seen = 1;
 }
 

@@ -19,3 +19,5 @@ const char *clock_duration(struct arena *a, double ns);
 // Ctrl-C ends the process at once with status 130.
 void interrupt_init(void);
 bool interrupt_seen(void);
+// Is that a second Ctrl-C, and not the first one twice? (timeout(1) signals us and then our group.)
+bool interrupt_is_again(int64_t before_ns, int64_t now_ns);

@@ -155,6 +155,11 @@ static size_t utf8_length(const unsigned char *p, size_t left) {
     return n;
 }
 
+const char *str_percent(struct arena *a, double fraction) {
+    double percent = 100 * fraction;
+    return arena_printf(a, percent > 0 && percent < 0.95 ? "%.1g%%" : "%.0f%%", percent);
+}
+
 bool str_ends_with(const char *text, const char *end) {
     size_t len = strlen(text), n = strlen(end);
     return len >= n && strcmp(text + len - n, end) == 0;

@@ -44,6 +44,9 @@ int str_distance(const char *a, const char *b);
 // none is near enough to be what somebody meant.
 const char *str_nearest(const char *word, const char *const *names);
 
+// "43%", and "0.2%" where whole percents would say nothing.
+const char *str_percent(struct arena *a, double fraction);
+
 // Decimal integer with nothing around it; false when it is none or overflows.
 bool str_to_int64(const char *text, long long *out);
 bool str_to_double(const char *text, double *out);

@@ -14,6 +14,7 @@ enum { EVERY_S = 1 };
 static void draw(struct live_view *v, int64_t now_ns) {
     struct str text = {0};
     v->style.columns = live_columns(&v->live);
+    v->style.is_stopping = interrupt_seen();
     report_live_cut(&text, str_text(&v->body), &v->style);
     report_live_time(&text, v->elapsed_s + (double)(now_ns - v->at_ns) * 1e-9, v->most_s,
                      &v->style);

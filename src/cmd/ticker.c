@@ -37,7 +37,9 @@ static void draw(struct ticker *p) {
     double elapsed_s = (double)(clock_now_ns() - p->start_ns) * 1e-9;
     if (!*p->text)
         return;
-    ticker_line(line, sizeof line, p->text, elapsed_s, live_columns(&p->live));
+    ticker_line(line, sizeof line,
+                interrupt_seen() ? "stopping: Ctrl-C again ends it at once" : p->text, elapsed_s,
+                live_columns(&p->live));
     live_draw(&p->live, line);
     fflush(p->live.to);
 }

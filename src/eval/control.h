@@ -26,8 +26,6 @@ enum {
     CONTROL_STEPS_MAX = PLAN_STEPS_MAX + PLAN_BUFFERS_MAX
 };
 
-#define CONTROL_NO_SLOT UINT32_MAX
-
 enum control_state {
     CONTROL_STARTING,
     CONTROL_READY,    // candidate loaded, threads asleep
@@ -42,7 +40,7 @@ struct control {
     _Atomic uint32_t state;  // enum control_state; futex
     _Atomic uint32_t call;   // futex
     _Atomic uint32_t done;   // futex
-    uint32_t slot;           // CONTROL_NO_SLOT: threads only wake up and go to sleep again
+    uint32_t slot;
     int32_t sandbox_level;
     int32_t tid[THREADS_MAX];
     uint64_t base[LAYOUT_BASES_MAX];  // where the runner mapped the pages, by layout_base()

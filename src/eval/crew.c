@@ -287,10 +287,6 @@ static void join_call(struct crew_member *m, uint32_t call) {
     struct crew *c = m->crew;
     uint32_t last = call - 1;
     if (atomic_compare_exchange_strong(&c->claimed, &last, call)) {
-        if (c->control->slot == CONTROL_NO_SLOT) {
-            end_call(c, call, c->phase + 1);
-            return;
-        }
         c->slot = c->control->slot % (uint32_t)c->layout->n_slots;
         c->first_phase = c->phase;
         c->step_start_ns = clock_now_ns();

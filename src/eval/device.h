@@ -71,11 +71,9 @@ struct judge_device {
     // An output's values, for evidence; valid until the next call. What was expected is in the
     // oracle's own memory afterwards.
     const void *(*values)(struct judge *j, struct subject *s, int slot, int output);
-    // By how much, of what is allowed, it worked on after calls; above 1 it is late. Known of the
-    // call before this one. May be NULL: it cannot.
-    double (*lateness)(struct subject *s, const struct call_result *call);
-    // Called to wake its threads for nothing, which shows how late such a thread is by chance.
-    void (*call_nothing)(struct subject *s, int64_t timeout_ns, struct call_result *result);
+    // Called when the results have been looked at: its threads rest, and what they run from here to
+    // the next call is part of that call's time. May be NULL: nothing can run.
+    void (*note_rest)(struct subject *s);
     // Called around calls of the other one: it cannot run meanwhile, whatever it left behind. May
     // be NULL: nothing of it can run unless it is called.
     void (*pause)(struct subject *s);

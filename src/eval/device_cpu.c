@@ -1,11 +1,13 @@
 // The CPU as the judge's device: inputs and outputs are memory files of the judge's own, which it
 // shares with a runner per candidate; it compares by looking at them.
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/parallel.h"
 #include "build/compile.h"
 #include "build/inspect.h"
 #include "eval/environment.h"
@@ -15,9 +17,7 @@
 
 static const int64_t memory_max_bytes = (int64_t)1 << 30;
 static const int64_t scratch_max_bytes = (int64_t)4 << 30;
-// Processor time beyond the call: this much is threads waking up and going to sleep.
-static const int64_t late_ns = 200000;
-// The same of one thread, known exactly once it sleeps.
+// What a thread may run beyond the call, known exactly once it sleeps.
 static const int64_t linger_ns = 10000;
 // And of one that had its turn only after the call was over: it wakes up and goes to sleep again.
 static const int64_t stir_ns = 30000;
@@ -276,7 +276,7 @@ static double linger_most_ns(double call_s) {
 }
 
 static double stir_most_ns(double call_s) {
-    return (double)stir_ns + 0.05e9 * call_s;
+    return (double)stir_ns + 0.01e9 * call_s;
 }
 
 static double outside_s(const struct subject *s, double call_s) {
@@ -329,16 +329,40 @@ static bool compare(struct judge *j, struct subject *s, int slot, int output, ui
                           values(j, s, slot, output), word, c);
 }
 
-// Elements of an output that still hold the poison. Of other types than f32 one or other may hold
-// its bits by right: there it takes a run of words that no chance makes.
-static int64_t count_in(const struct node *n, const void *values, uint32_t word) {
-    enum { RUN = 4 };
+// Words of an output that still hold the poison.
+struct poisoned {
+    const uint32_t *words;
+    uint32_t poison;
+    _Atomic int64_t n;
+};
+
+static void count_words(void *ctx, int64_t begin, int64_t end) {
+    enum { LANES = 8 };
+    typedef uint32_t words8 __attribute__((vector_size(4 * LANES)));
+    struct poisoned *p = ctx;
+    words8 found = {0}, word;
+    int64_t at = begin, n = 0;
+    for (; at + LANES <= end; at += LANES) {
+        memcpy(&word, p->words + at, sizeof word);
+        found -= (words8)(word == p->poison);
+    }
+    for (; at < end; at++)
+        n += p->words[at] == p->poison;
+    for (int i = 0; i < LANES; i++)
+        n += found[i];
+    p->n += n;
+}
+
+// Elements that do. Of other types than f32 one or other may hold its bits by right: there it takes
+// a run of words that no chance makes.
+static int64_t count_in(const struct node *n, const void *values, uint32_t word, int n_threads) {
+    enum { RUN = 4, GRAIN = 1 << 18 };
     const uint32_t *words = values;
     int64_t n_words = dtype_size(n->dtype, shape_count(&n->shape)) / 4, found = 0, run = 0;
     if (n->dtype == DTYPE_F32) {
-        for (int64_t i = 0; i < n_words; i++)
-            found += words[i] == word;
-        return found;
+        struct poisoned p = {words, word, 0};
+        parallel_for(n_threads, n_words, GRAIN, count_words, &p);
+        return p.n;
     }
     for (int64_t i = 0; i < n_words; i++) {
         run = words[i] == word ? run + 1 : 0;
@@ -351,7 +375,8 @@ static int64_t count_unwritten(struct judge *j, struct subject *s, int slot, uin
     const struct problem *p = j->problem;
     int64_t n = 0;
     for (int i = 0; i < p->n_outputs; i++)
-        n += count_in(&p->graph.nodes[p->outputs[i].node], values(j, s, slot, i), word);
+        n += count_in(&p->graph.nodes[p->outputs[i].node], values(j, s, slot, i), word,
+                      j->settings.n_threads);
     return n;
 }
 
@@ -386,17 +411,8 @@ static void resume_runner(struct subject *s) {
     runner_resume(&s->runner);
 }
 
-static double lateness(struct subject *s, const struct call_result *result) {
-    double excess_ns = (double)runner_excess_ns(&s->runner);
+static void note_rest(struct subject *s) {
     runner_note_rest(&s->runner);
-    double excess = excess_ns / ((double)late_ns + 0.05e9 * result->time_s);
-    double linger = (double)s->runner.lingered_ns / linger_most_ns(result->time_s);
-    double stir = (double)s->runner.stirred_ns / stir_most_ns(result->time_s);
-    return fmax(excess, fmax(linger, stir));
-}
-
-static void call_nothing(struct subject *s, int64_t timeout_ns, struct call_result *result) {
-    runner_call(&s->runner, RUNNER_NO_SLOT, timeout_ns, result);
 }
 
 // Clearings come first in a call, and in the shares.
@@ -501,8 +517,7 @@ const struct judge_device judge_device_cpu = {
     .count_unwritten = count_unwritten,
     .spot_check = check_spots,
     .values = values,
-    .lateness = lateness,
-    .call_nothing = call_nothing,
+    .note_rest = note_rest,
     .pause = pause_runner,
     .resume = resume_runner,
     .describe = describe,

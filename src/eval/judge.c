@@ -157,8 +157,9 @@ const char *judge_find_null_kernel(struct judge *j) {
     return null_trial_text(&t);
 }
 
+// Whoever is a few times as slow as the interpreter still comes to an end.
 int64_t judge_timeout_ns(const struct judge *j) {
-    double s = 1000 * j->settings.limit_s;
+    double s = fmax(1000 * j->settings.limit_s, 4 * j->truth_s);
     return (int64_t)(1e9 * (s > 2 ? fmin(s, 60) : 2));  // also when it is not known
 }
 

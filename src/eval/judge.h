@@ -43,8 +43,8 @@ struct subject {
     } sets[SET_COUNT];
     // What its own memory holds (CPU: scratch, GPU: outputs too); 0: something else.
     uint32_t own_poison[SLOTS_MAX];
-    int n_calls;           // checked so far
-    int n_late, n_nudged;  // calls after which it worked on; in which it woke us too early
+    int n_calls;                     // checked so far
+    int n_nudged;                    // calls in which it woke us too early
     int look_at, n_looked, n_rough;  // of calls on new data: must be looked at; were; are too rough
     int64_t n_spots;                 // elements of such calls that were compared
     int n_varied;                    // calls that gave other bits than before, and were right
@@ -84,6 +84,7 @@ struct judge {
     int64_t lost_ns;   // GPU: when a runner was lost and none has been called since; 0: none
     double restart_s;  // from there to the first call of this job; 0: none was lost
     double phase_s[PHASE_COUNT];  // spent since the last answer
+    double truth_s;               // the longest that expected outputs of one job took
     unsigned sets_wanted;         // by the job that is judged, a bit for each
 };
 

@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/frame.h"
+#include "base/parallel.h"
 #include "base/str.h"
 #include "eval/crew.h"
 
@@ -142,8 +143,6 @@ static void note_facts(struct runner *r) {
     if (!r->loaded)
         abort();
     memcpy(r->loaded, r->control, sizeof *r->loaded);
-    clockid_t clock;
-    r->cpu_clock = clock_getcpuclockid(r->process.pid, &clock) == 0 ? (int)clock : 0;
     watch_threads(r);
 }
 
@@ -218,17 +217,6 @@ void runner_close(struct runner *r) {
     free(r->loaded);
     arena_reset(&r->arena);
     *r = (struct runner){.process = {.socket = -1}, .control_fd = -1};
-}
-
-static int64_t cpu_ns(const struct runner *r) {
-    struct timespec t;
-    if (!r->cpu_clock || clock_gettime((clockid_t)r->cpu_clock, &t) != 0)
-        return 0;
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-int64_t runner_excess_ns(const struct runner *r) {
-    return cpu_ns(r) - r->cpu_ns - (int64_t)(1e9 * r->call_s * r->n_threads);
 }
 
 // Nanoseconds that each thread has run and waited for a processor so far; the first thread last.
@@ -488,13 +476,12 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
     *result = (struct call_result){0};
     runner_resume(r);
     wipe(r);
-    r->cpu_ns = cpu_ns(r);
     read_times(r, &before);
     note_lingering(r, &before);
     r->lingered_ns = larger(r->lingered_ns, r->lingered_before_ns);
     r->stirred_ns = larger(r->stirred_ns, r->stirred_before_ns);
     r->lingered_before_ns = r->stirred_before_ns = 0;
-    c->slot = slot == RUNNER_NO_SLOT ? CONTROL_NO_SLOT : (uint32_t)slot;
+    c->slot = (uint32_t)slot;
     c->fp_changed = 0;
     uint32_t call = c->call + 1;
 
@@ -517,10 +504,10 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
             result->delayed_ns = waited;
     }
     result->thread_busy = busy_ns / ((double)(end_ns - start_ns) * r->n_threads);
-    if (result->status == RUNNER_OK && slot != RUNNER_NO_SLOT)
+    if (result->status == RUNNER_OK)
         note_steps(r);
     note_faults(r);
-    note_counters(r, result->status == RUNNER_OK && slot != RUNNER_NO_SLOT);
+    note_counters(r, result->status == RUNNER_OK);
 }
 
 // The pages of an output or scratch buffer of one slot.
@@ -534,18 +521,25 @@ char *runner_bytes(const struct runner *r, int buffer, int slot) {
     return pages(r, buffer, slot) + layout_lead(&r->layout, buffer, slot);
 }
 
+// The pages behind the first one, each as that.
+static void copy_pages(void *ctx, int64_t begin, int64_t end) {
+    char *bytes = ctx;
+    for (int64_t i = begin + 1; i <= end; i++)
+        memcpy(bytes + i * LAYOUT_PAGE, bytes, LAYOUT_PAGE);
+}
+
 // Whole pages; the first word by word, the others from it, as fast as memory can copy.
-static void fill_pages(char *bytes, int64_t size, uint32_t word) {
+static void fill_pages(char *bytes, int64_t size, uint32_t word, int n_threads) {
+    enum { GRAIN = 256 };
     for (int i = 0; i < LAYOUT_PAGE; i += 4)
         memcpy(bytes + i, &word, 4);
-    for (int64_t i = LAYOUT_PAGE; i < size; i += LAYOUT_PAGE)
-        memcpy(bytes + i, bytes, LAYOUT_PAGE);
+    parallel_for(n_threads, size / LAYOUT_PAGE - 1, GRAIN, copy_pages, bytes);
 }
 
 void runner_poison(const struct runner *r, enum layout_file file, int slot, uint32_t poison) {
     for (int b = 0; b < r->layout.n_buffers; b++)
         if (r->layout.buffers[b].file == file)
-            fill_pages(pages(r, b, slot), r->layout.buffers[b].span_bytes, poison);
+            fill_pages(pages(r, b, slot), r->layout.buffers[b].span_bytes, poison, r->n_threads);
 }
 
 static bool holds_word(const char *bytes, int64_t from, int64_t to, uint32_t word) {

@@ -49,8 +49,6 @@ struct runner {
     bool is_paused;
     bool is_loaded;  // there is a candidate in it
     int sandbox_level;
-    int cpu_clock;                    // clockid_t of the process
-    int64_t cpu_ns;                   // its processor time when the last call began
     double call_s;                    // how long that call took
     int64_t ran_ns[THREADS_MAX + 1];  // processor time of each thread when it began
     int64_t lingered_ns;  // of the call before it: the most that a thread ran longer than it took
@@ -100,14 +98,7 @@ struct call_result {
 void runner_pause(struct runner *r);
 void runner_resume(struct runner *r);
 
-// RUNNER_NO_SLOT: nothing is run, threads only wake up and go to sleep again.
-enum { RUNNER_NO_SLOT = -1 };
 void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result);
-
-// Processor time used since the last call began, beyond what its threads can have used during
-// the call. Counts only what the kernel has booked so far: a thread that runs at this moment is
-// booked at the next tick, so ask late. Never too much.
-int64_t runner_excess_ns(const struct runner *r);
 
 // The results have been looked at, so that its threads sleep: whatever one of them runs from here
 // to the next call, it should not.

@@ -3,23 +3,14 @@
 // finding out costs more than finding that.
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "eval/judge.h"
 
-// Working on after the call: so many calls raise the suspicion, when they are more than one in so
-// many. Then rounds must confirm it, of turns in which the candidate is called and turns in which
-// its threads are woken for nothing.
-enum { LATE_LEAST = 4, LATE_SHARE = 4, LATE_ROUNDS = 2, LATE_TURNS = 5, LATE_CALLS = 8 };
-enum { LATE_PAUSE_MS = 5, LATE_ROUND_PAUSE_MS = 200 };
-// More than chance was ever seen to add.
-static const double late_far = 8;
-
 // Waking the judge too early: honest code does so only where a thread loses its processor in the
-// moment between an answer and the word of it.
-enum { NUDGED_SHARE = 16 };
+// moment between an answer and the word of it. So many calls, and more than one in so many.
+enum { NUDGED_LEAST = 4, NUDGED_SHARE = 16 };
 
 // An error in the mean beyond what declared data say: so many of the calls that were
 // looked at, and more than one in so many.
@@ -267,56 +258,6 @@ static bool check_call(struct judge *j, struct arena *a, struct subject *s, int 
     return check_outputs(j, a, s, slot, c->poison, v);
 }
 
-static void pause_ms(int ms) {
-    struct timespec pause = {.tv_nsec = ms * 1000000};
-    nanosleep(&pause, NULL);
-}
-
-struct late {
-    int n, far;
-};
-
-// Calls on a slot, or of nothing. What is known of the first is of a call before the turn.
-static bool take_turn(struct judge *j, struct subject *s, int slot, struct late *late) {
-    const struct judge_device *d = j->device;
-    for (int i = 0; i <= LATE_CALLS; i++) {
-        struct call_result call;
-        pause_ms(LATE_PAUSE_MS);  // in which it could go on working
-        if (slot < 0)
-            d->call_nothing(s, judge_timeout_ns(j), &call);
-        else
-            d->call(j, s, slot, judge_timeout_ns(j), &call);
-        if (call.status != RUNNER_OK)
-            return false;  // the next call that counts finds out why
-        double lateness = d->lateness(s, &call);
-        late->n += i > 0 && lateness > 1 && lateness <= late_far;
-        late->far += i > 0 && lateness > late_far;
-    }
-    return true;
-}
-
-static bool is_late_in_round(struct judge *j, struct subject *s, int slot) {
-    struct late called = {0}, idle = {0};
-    for (int i = 0; i < LATE_TURNS; i++)
-        if (!take_turn(j, s, slot, &called) || !take_turn(j, s, -1, &idle))
-            return false;
-    return LATE_SHARE * (called.far + called.n - idle.n) > LATE_TURNS * LATE_CALLS ||
-           LATE_SHARE * called.far > LATE_TURNS * LATE_CALLS;
-}
-
-// Honest code is late by chance alone. But on a virtual machine whose host is busy, a thread that
-// only wakes up and goes to sleep again was seen to take more than is allowed, for seconds on end.
-// So a candidate is late if it is so clearly more often than its threads are when they do nothing.
-static bool stays_late(struct judge *j, struct subject *s, int slot) {
-    for (int round = 0; round < LATE_ROUNDS; round++) {
-        if (round > 0)
-            pause_ms(LATE_ROUND_PAUSE_MS);
-        if (!is_late_in_round(j, s, slot))
-            return false;
-    }
-    return true;
-}
-
 bool subject_explain(struct judge *j, struct arena *a, struct subject *s,
                      const struct call_result *call, struct verdict *v) {
     v->kind = VERDICT_OK;
@@ -329,11 +270,6 @@ bool subject_explain(struct judge *j, struct arena *a, struct subject *s,
                                    call->was_idle ? ", most of which its threads did not run" : "");
     }
     return v->kind == VERDICT_OK;
-}
-
-// Chance brings one such call or other.
-static bool is_habit(const struct subject *s, int share, int n_such) {
-    return n_such >= LATE_LEAST && share * n_such > s->n_calls;
 }
 
 bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot,
@@ -360,18 +296,14 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
         return reject_broken(j, a, v);
     if (!ok)
         return false;
-    s->n_late += d->lateness && d->lateness(s, call) > 1;
+    if (d->note_rest)
+        d->note_rest(s);
     s->n_nudged += call->was_nudged;
-    if (is_habit(s, NUDGED_SHARE, s->n_nudged))
-        return reject(v, VERDICT_CHEAT, "early-wake",
-                      arena_printf(a,
-                                   "woke the judge before it had an answer, in %d of %d calls: the "
-                                   "clock would stop sooner",
-                                   s->n_nudged, s->n_calls));
-    if (!is_habit(s, LATE_SHARE, s->n_late))
+    if (s->n_nudged < NUDGED_LEAST || NUDGED_SHARE * s->n_nudged <= s->n_calls)
         return true;
-    if (stays_late(j, s, slot))
-        return reject_late(v);
-    s->n_late = 0;
-    return true;
+    return reject(v, VERDICT_CHEAT, "early-wake",
+                  arena_printf(a,
+                               "woke the judge before it had an answer, in %d of %d calls: the "
+                               "clock would stop sooner",
+                               s->n_nudged, s->n_calls));
 }

@@ -11,6 +11,9 @@
 // after the first three.
 // Equal and alternating data are only for problems without long sums: there rounding errors are
 // no longer like chance, and an honest kernel may err far more than ours, or far less.
+#include <math.h>
+
+#include "base/clock.h"
 #include "eval/judge.h"
 #include "ir/relations.h"
 #include "oracle/derived.h"
@@ -147,6 +150,7 @@ bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth
     struct stretch computing = judge_begin(j);
     j->device->compute_expected(j, verify_sets(j, depth));
     judge_end(j, PHASE_TRUTH, computing);
+    j->truth_s = fmax(j->truth_s, (double)(clock_now_ns() - computing.start_ns) * 1e-9);
     if (!judge_is_fit(j)) {
         v->kind = VERDICT_INFRA;
         v->evidence = arena_strdup(a, j->unfit.text);

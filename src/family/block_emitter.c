@@ -7,6 +7,15 @@
 #include "family/block_private.h"
 #include "family/support.h"
 
+// "; it has vec, rows"
+static const char *knobs_there_are(struct arena *a, const char *const *names) {
+    struct str s = {0};
+    str_puts(&s, names[0] ? "; it has " : "; it has none");
+    for (int i = 0; names[i]; i++)
+        str_printf(&s, "%s%s", i ? ", " : "", names[i]);
+    return str_take(a, &s);
+}
+
 static bool check_knob_names(struct resolver *v, const struct kernel_stage *s,
                              const struct emitter *e) {
     const char *names[KNOBS_MAX + 1] = {NULL};
@@ -17,10 +26,12 @@ static bool check_knob_names(struct resolver *v, const struct kernel_stage *s,
     bool ok = true;
     for (int i = 0; i < s->n_knobs; i++) {
         const struct kernel_knob *k = &s->knobs[i];
-        if (!emitter_knob(e, k->name))
-            ok = block_complain(v, s, k->at, str_nearest(k->name, names), "%s%s%s has no knob '%s'",
-                                s->family, is_one_of_many ? " as " : "",
-                                is_one_of_many ? e->name : "", k->name);
+        if (emitter_knob(e, k->name))
+            continue;
+        const char *near = str_nearest(k->name, names);
+        ok = block_complain(v, s, k->at, near, "%s%s%s has no knob '%s'%s", s->family,
+                            is_one_of_many ? " as " : "", is_one_of_many ? e->name : "", k->name,
+                            near ? "" : knobs_there_are(v->arena, names));
     }
     return ok;
 }

@@ -158,7 +158,8 @@ static int add_value(struct building *b, node_id n, const struct axis_map *map) 
     else
         objection(b->why, NULL, "%s is computed from other places; materialise it first",
                   node->name);
-    if (value != FAILED)
+    // Steps are fewer than places here; a cast to f32 is none, and is only not remembered.
+    if (value != FAILED && b->n_known <= EPILOGUE_STEPS_MAX)
         b->known[b->n_known++] = (struct known){n, *map, value};
     return value;
 }

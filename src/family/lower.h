@@ -34,6 +34,10 @@ bool lower_kernel(struct arena *a, const struct problem *p, const struct target 
 void lower_default(struct arena *a, const struct problem *p, const struct target *t,
                    struct kernel *k);
 
+// What a run begins with unless it is told otherwise: the default kernel, complete; of a bounded
+// space its first block. NULL: none is legal.
+struct kernel *lower_initial(struct arena *a, const struct problem *p, const struct target *t);
+
 // The same by the first emitter of each family that takes a region, in the place of the one that
 // should be fastest: for a search whose first kernel does not pass.
 void lower_simple(struct arena *a, const struct problem *p, const struct target *t,

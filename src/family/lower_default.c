@@ -7,12 +7,14 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "family/block_set.h"
 #include "family/family.h"
 #include "family/gemm_form.h"
 #include "family/lower.h"
 #include "family/nest.h"
 #include "family/rows.h"
 #include "family/stages.h"
+#include "lang/lang.h"
 
 struct choice {
     struct arena *arena;
@@ -355,6 +357,21 @@ bool lower_library(struct arena *a, const struct problem *p, const struct target
 void lower_default(struct arena *a, const struct problem *p, const struct target *t,
                    struct kernel *k) {
     lower_by(a, p, t, false, k);
+}
+
+struct kernel *lower_initial(struct arena *a, const struct problem *p, const struct target *t) {
+    const char *text = t->blocks ? block_set_first(t->blocks) : NULL, *diagnostics;
+    struct kernel *k = arena_new(a, struct kernel);
+    struct error why = {0};
+    struct lang_file file = {0};
+    struct lang_source source = {.file = "block", .text = text, .len = text ? strlen(text) : 0};
+    if (!text)
+        lower_default(a, p, t, k);
+    else if (lang_parse(a, &source, &file, &diagnostics, &why) && file.n_kernels == 1)
+        k = file.kernels[0];
+    else
+        return NULL;
+    return lower_check(a, p, t, k, &why) ? k : NULL;
 }
 
 void lower_simple(struct arena *a, const struct problem *p, const struct target *t,

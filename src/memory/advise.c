@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/error.h"
 #include "base/str.h"
+#include "family/lower.h"
+#include "family/moves_far.h"
 #include "memory/kind.h"
 #include "memory/transfer.h"
 #include "model/target.h"
@@ -110,12 +113,58 @@ static const char *origin(struct arena *a, const struct lesson *l) {
     return str_take(a, &text);
 }
 
+// Of a sibling's blocks those count as equal that are as near to its champion as times are known,
+// and no more of them are looked at.
+static const double EQUAL = 0.03;
+enum { EQUALS_MAX = 8 };
+
+static double prior_of(struct arena *a, const struct problem *p, const struct target *t,
+                       const char *text) {
+    struct kernel *k = transfer_read(a, text);
+    struct error ignored = {0};
+    return k && lower_check(a, p, t, k, &ignored) ? moves_prior(p, t, k) : -INFINITY;
+}
+
+// The sibling's best block for this problem: what it brought there beyond what the closed form says
+// there, and what the closed form says here. *gain: by how much it is expected to be faster here
+// than the default kernel, as a logarithm, if that was as good there as the closed form says.
+static const char *best_start(struct arena *a, const struct problem *p, const struct target *t,
+                              const struct lesson *l, double default_prior, double *gain) {
+    const char *best = l->block || l->n_blocks == 0 ? transfer_block(a, l, p, t) : NULL;
+    double over_default = isfinite(l->speedup) ? log(fmax(l->speedup, 1)) : INFINITY;
+    *gain = INFINITY;
+    for (int i = 0; i < l->n_blocks && i < EQUALS_MAX; i++) {
+        struct lesson with = *l;
+        const struct lesson_block *b = &l->blocks[i], *first = &l->blocks[0];
+        double loss = log(b->time_s / first->time_s);
+        with.block = b->kernel;
+        const char *text = loss <= EQUAL ? transfer_block(a, &with, p, t) : NULL;
+        double here = text ? prior_of(a, p, t, text) : -INFINITY;
+        double expected = over_default - loss - (b->prior - first->prior) + here - default_prior;
+        if (!isfinite(here) || (isfinite(*gain) && expected <= *gain))
+            continue;
+        *gain = expected;
+        best = text;
+    }
+    return best;
+}
+
+static void add_start(struct advice *out, struct advice_start start) {
+    if (start.kernel && out->n_starts < ADVICE_STARTS_MAX && !is_there(out, start.kernel))
+        out->starts[out->n_starts++] = start;
+}
+
+// Of each sibling one; before the nearest one's the default kernel, where that should be faster
+// here: other types or extents may ask for what the families know and the sibling does not.
 static void add_starts(struct arena *a, const struct problem *p, const struct target *t,
                        const struct near *near, int n, struct advice *out) {
+    const struct kernel *first = n > 0 ? lower_initial(a, p, t) : NULL;
+    double prior = first ? moves_prior(p, t, first) : -INFINITY, gain;
     for (int i = 0; i < n && out->n_starts < ADVICE_STARTS_MAX; i++) {
-        const char *kernel = transfer_block(a, near[i].lesson, p, t);
-        if (kernel && !is_there(out, kernel))
-            out->starts[out->n_starts++] = (struct advice_start){kernel, origin(a, near[i].lesson)};
+        const char *kernel = best_start(a, p, t, near[i].lesson, prior, &gain);
+        if (kernel && first && out->n_starts == 0 && gain < 0)
+            add_start(out, (struct advice_start){kernel_print(a, first), "default kernel", true});
+        add_start(out, (struct advice_start){kernel, origin(a, near[i].lesson), false});
     }
 }
 

@@ -69,7 +69,10 @@ static bool find_kernel(struct arena *a, const struct lang_source *source, const
                              problem);
         *found = file.kernels[i];
     }
-    return *found || error_set(err, ERROR_USAGE, "%s: no kernel for '%s'", source->file, problem);
+    return *found || error_set(err, ERROR_USAGE,
+                               "%s: no kernel for '%s': a block begins with 'kernel for %s on "
+                               "TARGET'; what hone makes of the problem itself is 'default'",
+                               source->file, problem, problem);
 }
 
 // `k` is NULL when the file is refused.

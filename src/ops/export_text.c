@@ -141,9 +141,10 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
                    m->median_s * 1e3, r->speedup_unknown);
     else
         str_printf(&out,
-                   "%.4g ms, %.2f times faster than %s (%.2f to %.2f at %.0f%% confidence,\n"
-                   "%d pairs).\n\n",
-                   m->median_s * 1e3, m->speedup, m->baseline, m->speedup_low, m->speedup_high,
+                   "%.4g ms, %.2f times faster than %s (%s%.2f to %.2f at %.0f%%\n"
+                   "confidence, %d pairs).\n\n",
+                   m->median_s * 1e3, m->speedup, m->baseline,
+                   measurement_compare(m) ? "" : "not resolved: ", m->speedup_low, m->speedup_high,
                    100 * m->confidence, m->n_pairs);
     if (!e->is_confirmed)
         str_puts(&out,

@@ -426,14 +426,15 @@ static void put_time(struct arena *a, struct str *s, const struct eval_report *r
     const struct measurement *m = &r->result.measurement;
     str_printf(s, "  time      %s", clock_duration(a, m->median_s * 1e9));
     if (isfinite(r->bound.reach_s))
-        str_printf(s, ", %.0f%% of reach (%s%s)", 100 * r->bound.reach_s / m->median_s,
+        str_printf(s, ", %s of reach (%s%s)", str_percent(a, r->bound.reach_s / m->median_s),
                    clock_duration(a, r->bound.reach_s * 1e9),
                    !ceilings_are_unsure(&r->target.ceilings)
                        ? ""
                        : arena_printf(a, ", uncertain: hone calibrate had a spread of %.0f%%",
                                       100 * ceilings_spread(&r->target.ceilings)));
     if (isfinite(r->bound.light_s))
-        str_printf(s, ", %.0f%% of the speed of light (%s)", 100 * r->bound.light_s / m->median_s,
+        str_printf(s, ", %s of the speed of light (%s)",
+                   str_percent(a, r->bound.light_s / m->median_s),
                    clock_duration(a, r->bound.light_s * 1e9));
     str_printf(s, "\n  bound     %s\n", bound_line(a, &r->bound));
     int order = measurement_compare(m);
@@ -553,8 +554,8 @@ const char *op_eval_text(struct arena *a, const struct eval_report *r) {
     }
     if (v->kind == VERDICT_OK || v->kind == VERDICT_SUSPECT)
         str_printf(&s,
-                   "  correct   %d calls on %d input sets; error %.2g of the %.2g allowed "
-                   "(honest f32: %.2g)\n",
+                   "  correct   %d calls on %d input sets; error %.3g of the %.3g allowed "
+                   "(honest f32: %.3g)\n",
                    v->n_calls, v->n_sets, v->error.max, v->error.limit_max, v->error.honest_max);
     if (r->result.measurement.present)
         put_time(a, &s, r);

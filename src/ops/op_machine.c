@@ -29,7 +29,7 @@ static bool parse_gpu_name(const char *name, int *ordinal) {
 
 // The one list of names: what runs here, architectures, cards.
 static bool unknown_target(struct arena *a, const char *name, struct error *err) {
-    const char *near = str_nearest(name, target_names);
+    const char *near = strcmp(name, "gpu") == 0 ? "cuda" : str_nearest(name, target_names);
     near = near ? near : str_nearest(name, card_names);
     if (near)
         return error_set(err, ERROR_USAGE, "unknown target '%s'; did you mean '%s'?", name, near);

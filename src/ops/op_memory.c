@@ -178,7 +178,8 @@ const char *op_memory_words(struct arena *a, const struct advice *d) {
     const char *text = arena_printf(a, "memory    %d run%s on siblings", d->n_lessons,
                                     d->n_lessons == 1 ? "" : "s");
     if (d->n_starts > 0)
-        text = arena_printf(a, "%s; begins with the champion of %s", text, d->starts[0].words);
+        text = arena_printf(a, "%s; begins with the %s%s", text,
+                            d->starts[0].is_default ? "" : "champion of ", d->starts[0].words);
     return d->n_starts > 1 ? arena_printf(a, "%s, and %d more", text, d->n_starts - 1) : text;
 }
 

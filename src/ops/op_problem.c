@@ -19,9 +19,11 @@ enum { FILE_MAX = 64 * 1024 * 1024 };
 
 static bool read_source(struct arena *a, const char *path, struct lang_source *source,
                         struct error *err) {
+    bool is_input = strcmp(path, "-") == 0;
     source->file = path;
-    stray_tidy_beside(path);
-    source->text = file_read(a, path, FILE_MAX, &source->len, err);
+    if (!is_input)
+        stray_tidy_beside(path);
+    source->text = file_read(a, is_input ? "/dev/stdin" : path, FILE_MAX, &source->len, err);
     return source->text != NULL;
 }
 
@@ -169,8 +171,11 @@ static struct block *check_kernel(struct arena *a, const struct checked *c, cons
     if (!p && c->file.n_problems == 0)
         return NULL;
     if (!p) {
-        mistake_add(m, mistake_spot(m, k->at), NULL, "no problem of this file is named '%s'",
-                    k->problem);
+        const char **names = arena_array(a, const char *, c->file.n_problems + 1);
+        for (int i = 0; i < c->file.n_problems; i++)
+            names[i] = c->file.problems[i]->name;
+        mistake_add(m, mistake_spot(m, k->at), str_nearest(k->problem, names),
+                    "no problem of this file is named '%s'", k->problem);
         return NULL;
     }
     return find_target(a, k, m, t, err) ? block_resolve(a, p, t, k, m) : NULL;

@@ -35,11 +35,13 @@ static bool judge_file(struct arena *a, const struct candidate_profile_request *
     struct eval_report *r = arena_new(a, struct eval_report);
     struct eval_request ask = {.problem = q->file,
                                .candidate = q->candidate ? q->candidate : "default",
-                               .target = q->target ? q->target : "cuda",
+                               .target = q->target                     ? q->target
+                                         : q->by_ncu || q->repeat != 0 ? "cuda"
+                                                                       : NULL,
                                .dims = q->dims,
                                .depth = EVAL_SCREEN};
-    if (!op_target(a, ask.target, &out->target, err) || !is_countable(q, &out->target, err) ||
-        !op_eval(a, &ask, r, err))
+    if ((ask.target && !op_target(a, ask.target, &out->target, err)) ||
+        (ask.target && !is_countable(q, &out->target, err)) || !op_eval(a, &ask, r, err))
         return false;
     out->problem = r->problem;
     out->target = r->target;
@@ -64,7 +66,11 @@ static bool look_up(struct arena *a, const struct candidate_profile_request *q,
                          (long long)v.run.id);
     const struct search_node *n = &v.nodes[node];
     if (!op_stored_problem(a, &v.run, &problem, err) ||
-        !op_target(a, q->target ? q->target : "cuda", &out->target, err))
+        !op_target(a,
+                   q->target                          ? q->target
+                   : strcmp(v.run.target, "cpu") == 0 ? "cpu"
+                                                      : "cuda",
+                   &out->target, err))
         return false;
     bound_compute(problem, &out->target, &out->bound);
     out->problem = problem;

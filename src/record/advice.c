@@ -83,9 +83,13 @@ json_t *advice_to_json(const struct advice *d) {
             json_object_set_new(prior, "bottleneck", json_string(p->bottleneck));
         json_array_append_new(priors, prior);
     }
-    for (int i = 0; i < d->n_starts; i++)
-        json_array_append_new(starts, json_pack("{s:s, s:s}", "kernel", d->starts[i].kernel,
-                                                "words", d->starts[i].words));
+    for (int i = 0; i < d->n_starts; i++) {
+        json_t *start =
+            json_pack("{s:s, s:s}", "kernel", d->starts[i].kernel, "words", d->starts[i].words);
+        if (d->starts[i].is_default)
+            json_object_set_new(start, "default", json_true());
+        json_array_append_new(starts, start);
+    }
     return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o}", "schema", "hone.advice/1", "run", d->run,
                      "lessons", d->n_lessons, "priors", priors, "starts", starts, "blocks", blocks);
 }
@@ -136,9 +140,10 @@ bool advice_from_json(struct arena *a, const json_t *json, struct advice *d, str
     }
     for (int i = 0; i < n_starts && i < ADVICE_STARTS_MAX && !r.failed; i++) {
         const json_t *s = json_array_get(starts, (size_t)i);
-        d->starts[d->n_starts++] =
-            (struct advice_start){.kernel = json_read_string(&r, a, s, "kernel"),
-                                  .words = json_read_string(&r, a, s, "words")};
+        d->starts[d->n_starts++] = (struct advice_start){
+            .kernel = json_read_string(&r, a, s, "kernel"),
+            .words = json_read_string(&r, a, s, "words"),
+            .is_default = json_object_get(s, "default") && json_read_bool(&r, s, "default")};
     }
     blocks_from_json(&r, a, json, d);
     return json_reader_done(&r, err);

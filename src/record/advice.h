@@ -21,10 +21,12 @@ struct advice_prior {
     const char *words;  // "1.30x on average on siblings, faster in 8 of 10"
 };
 
-// A block of this problem, made of a sibling's champion and legal.
+// A block of this problem, made of one of a sibling's fastest and legal; or the default kernel,
+// where that is expected to be faster.
 struct advice_start {
     const char *kernel;
-    const char *words;  // whose champion it was: "softmax M=512 N=1024 (1.44x there)"
+    const char *words;  // whose it was: "softmax M=512 N=1024 (1.44x there)"
+    bool is_default;
 };
 
 // A block that was timed on a sibling, with the names that values have in this problem; it need not

@@ -111,7 +111,7 @@ static int64_t named_size(struct plan_reader *r, const char *text) {
     memcpy(known + c->n_dims, words, sizeof words);
     const char *near = str_nearest(text, known);
     reader_fail(r, "unknown size '%s'%s%s%s", text, near ? ", did you mean '" : "",
-                near ? near : "", near ? "'?" : "");
+                near ? near : ": numbers, the problem's sizes and ", near ? "'?" : words[0]);
     return 0;
 }
 

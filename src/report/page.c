@@ -45,7 +45,8 @@ static void put_cards(struct str *out, const struct run_view *v) {
     str_puts(out, "<div class=\"cards\">\n");
     if (!v->run.speedup_unknown)
         card(out, arena_printf(&a, "%.2fx", m->speedup),
-             arena_printf(&a, "faster than %s; %.2f to %.2f at %.0f%%", m->baseline, m->speedup_low,
+             arena_printf(&a, "faster than %s%s; %.2f to %.2f at %.0f%%", m->baseline,
+                          measurement_compare(m) ? "" : ": not resolved", m->speedup_low,
                           m->speedup_high, 100 * m->confidence));
     card(out, str_text(&time), arena_printf(&a, "a call, median of %d pairs", m->n_pairs));
     if (isfinite(reach))

@@ -31,7 +31,9 @@ static void put_row(struct str *out, const struct run_view *v) {
     cell(out, r->n_nodes, arena_printf(&a, "%d", r->n_nodes));
     cell(out, seconds, str_text(&time));
     cell(out, has_speedup ? m->speedup : NAN,
-         has_speedup ? arena_printf(&a, "%.2fx over %s", m->speedup, report_baseline(r)) : "–");
+         has_speedup ? arena_printf(&a, "%.2fx over %s%s", m->speedup, report_baseline(r),
+                                    measurement_compare(m) ? "" : ", not resolved")
+                     : "–");
     cell(out, reach, isfinite(reach) ? arena_printf(&a, "%.0f%%", 100 * reach) : "–");
     cell(out, NAN, arena_printf(&a, "%.10s", r->started_at));
     str_puts(out, "</tr>\n");

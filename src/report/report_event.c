@@ -35,10 +35,7 @@ static void say_evaluated(struct str *out, const struct event *e) {
     str_printf(out, "%8s%s %-10s ", name, e->best == n->number ? "*" : " ",
                verdict_kind_name(n->verdict.kind));
     report_seconds(out, report_time(n), 9);
-    str_printf(out, " %9s %9s  %s\n", reach, speedup,
-               n->number              ? n->move
-               : e->run->start.source ? e->run->start.label
-                                      : "the default kernel");
+    str_printf(out, " %9s %9s  %s\n", reach, speedup, n->number ? n->move : report_start(e->run));
 }
 
 static void say_raced(struct str *out, const struct event *e) {

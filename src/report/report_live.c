@@ -66,7 +66,7 @@ static void put_now(struct str *out, const struct event *e, const struct live_st
         put_line(out, style, e->kind == EVENT_RACING ? "racing" : "raced", e->words);
     } else if (n) {
         str_printf(&text, "%lld.%d %s", (long long)e->run->id, n->number,
-                   n->number ? n->move : "the default kernel");
+                   n->number ? n->move : report_start(e->run));
         put_line(out, style,
                  e->kind == EVENT_CONFIRMING  ? "confirms"
                  : e->kind == EVENT_EVALUATED ? "judged"
@@ -82,7 +82,9 @@ void report_live_time(struct str *out, double elapsed_s, double most_s,
     struct str text = {0};
     double left_s = most_s - elapsed_s;
     str_printf(&text, "%.0f s", elapsed_s);
-    if (left_s > 0)
+    if (style->is_stopping)
+        str_puts(&text, ", stopping: Ctrl-C again ends it at once");
+    else if (left_s > 0)
         str_printf(&text, ", at most %.0f s left", left_s);
     put_line(out, style, "time", str_text(&text));
     str_reset(&text);

@@ -10,6 +10,7 @@ struct str;
 struct live_style {
     int columns;    // of the terminal; no line is longer than one less
     bool is_plain;  // no colours
+    bool is_stopping;
 };
 
 // Lines, each ended by "\n": evaluations, best time with speed-up and reach, what is tried and why,

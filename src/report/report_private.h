@@ -56,6 +56,9 @@ const char *report_degenerate(struct arena *a, const struct run *r);
 // "degenerate" (never searched).
 const char *report_state(const struct run_view *v);
 
+// What the search began with: "the default kernel", or what --start names.
+const char *report_start(const struct run *r);
+
 // Is there something that speed-ups are stated against, and what it is called ("none": no).
 bool report_has_baseline(const struct run *r);
 const char *report_baseline(const struct run *r);

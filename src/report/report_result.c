@@ -15,8 +15,9 @@ static void say_champion(struct str *out, const struct run_view *v, const struct
     if (v->run.speedup_unknown)
         str_printf(&text, ", speed-up unknown: %s", v->run.speedup_unknown);
     else
-        str_printf(&text, ", %.2fx over %s (%.2f to %.2f, %.0f%% interval)", m->speedup,
-                   m->baseline, m->speedup_low, m->speedup_high, 100 * m->confidence);
+        str_printf(&text, ", %.2fx over %s (%s%.2f to %.2f, %.0f%% interval)", m->speedup,
+                   m->baseline, measurement_compare(m) ? "" : "not resolved: ", m->speedup_low,
+                   m->speedup_high, 100 * m->confidence);
     str_puts(out, "champion  ");
     report_wrap(out, str_text(&text), 10, 10);
     str_reset(&text);

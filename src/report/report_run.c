@@ -22,12 +22,33 @@ static void say_problem(struct str *out, const struct run *r) {
     str_puts(out, "\n");
     const char *bound = report_bound_line(&a, r);
     if (bound) {
-        str_puts(out, "It is ");
-        report_wrap(out, bound, 6, 0);
+        str_puts(out, "It is");
+        report_wrap(out, bound, 5, 0);
         str_puts(out, "The speed of light is by the data sheet's peaks, reach by ceilings that "
                       "were\nmeasured here, and nothing honest is faster than the limit.\n");
     }
     arena_reset(&a);
+}
+
+// Goes on behind the time.
+static void put_speedup(struct str *out, const struct run *r) {
+    const struct measurement *m = &r->confirm;
+    if (r->speedup_unknown) {
+        str_printf(out, ". Its speed-up is unknown: %s.", r->speedup_unknown);
+    } else {
+        bool is_resolved = measurement_compare(m) != 0;
+        if (is_resolved)
+            str_printf(out, ", %.2f times faster than %s (", m->speedup, m->baseline);
+        else
+            str_printf(out, ". Whether that is faster than %s (", m->baseline);
+        report_seconds(out, m->baseline_median_s, 0);
+        if (is_resolved)
+            str_puts(out, "), ");
+        else
+            str_printf(out, ") is not resolved: %.2f times by the median, ", m->speedup);
+        str_printf(out, "interval %.2f to %.2f at %.0f%% confidence, from %d pairs.",
+                   m->speedup_low, m->speedup_high, 100 * m->confidence, m->n_pairs);
+    }
 }
 
 static void say_result(struct str *out, const struct run_view *v, const struct search_node *n) {
@@ -45,14 +66,7 @@ static void say_result(struct str *out, const struct run_view *v, const struct s
     struct str text = {0};
     str_printf(&text, "Node %lld.%d takes ", (long long)v->run.id, n->number);
     report_seconds(&text, m->median_s, 0);
-    if (v->run.speedup_unknown) {
-        str_printf(&text, ". Its speed-up is unknown: %s.", v->run.speedup_unknown);
-    } else {
-        str_printf(&text, ", %.2f times faster than %s (", m->speedup, m->baseline);
-        report_seconds(&text, m->baseline_median_s, 0);
-        str_printf(&text, "), interval %.2f to %.2f at %.0f%% confidence, from %d pairs.",
-                   m->speedup_low, m->speedup_high, 100 * m->confidence, m->n_pairs);
-    }
+    put_speedup(&text, &v->run);
     struct arena a = {0};
     const char *fractions = report_fractions(&a, &v->run, m->median_s);
     if (*fractions)
@@ -106,7 +120,7 @@ static void say_path(struct str *out, const struct run_view *v, int number) {
         str_printf(out, " %6.2fx  ", report_ratio(v, n));
     else
         str_printf(out, " %7s  ", "");
-    report_wrap(out, number ? n->move : "the default kernel", 28, 28);
+    report_wrap(out, number ? n->move : report_start(&v->run), 28, 28);
     if (number > 0) {
         str_printf(out, "%27s", "");
         report_wrap(out, n->reason, 27, 27);
@@ -187,7 +201,8 @@ void report_run(struct str *out, const struct run_view *v) {
         struct str why = {0};
         report_why(&why, v, n);
         if (*str_text(&why)) {
-            heading(out, "Why it is faster");
+            heading(out, measurement_compare(&v->run.confirm) > 0 ? "Why it is faster"
+                                                                  : "What it does otherwise");
             str_puts(out, str_text(&why));
         }
         str_reset(&why);

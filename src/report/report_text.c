@@ -97,11 +97,16 @@ const char *report_bound_line(struct arena *a, const struct run *r) {
 
 const char *report_fractions(struct arena *a, const struct run *r, double seconds) {
     double reach = report_reach(r) / seconds, light = report_light(r) / seconds;
-    const char *first = isfinite(reach) ? arena_printf(a, "%.0f%% of reach", 100 * reach) : "";
+    const char *first =
+        isfinite(reach) ? arena_printf(a, "%s of reach", str_percent(a, reach)) : "";
     if (!isfinite(light))
         return first;
-    return arena_printf(a, "%s%s%.0f%% of the speed of light", first, *first ? ", " : "",
-                        100 * light);
+    return arena_printf(a, "%s%s%s of the speed of light", first, *first ? ", " : "",
+                        str_percent(a, light));
+}
+
+const char *report_start(const struct run *r) {
+    return r->start.source && r->start.label ? r->start.label : "the default kernel";
 }
 
 const char *report_objective(struct arena *a, const struct run *r) {

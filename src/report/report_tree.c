@@ -9,31 +9,41 @@
 
 // ---- all runs
 
+static bool is_resolved(const struct run *r) {
+    return r->speedup_unknown || measurement_compare(&r->confirm) != 0;
+}
+
 static void run_line(struct str *out, const struct run_view *v) {
     const struct run *r = &v->run;
     str_printf(out, "%4lld  %-11s  %-20.20s %5d  ", (long long)r->id, report_state(v),
                r->problem_name, r->n_nodes);
     if (!report_is_confirmed(r)) {
-        str_printf(out, "%9s  %-16s %5s", "-", "-", "-");
+        str_printf(out, "%9s  %-17s %5s", "-", "-", "-");
     } else {
         char speedup[32], reach[16] = "-";
-        snprintf(speedup, sizeof speedup, "%.2fx over %s", r->confirm.speedup, r->confirm.baseline);
+        snprintf(speedup, sizeof speedup, "%.2fx over %s%s", r->confirm.speedup,
+                 r->confirm.baseline, is_resolved(r) ? "" : "?");
         if (r->speedup_unknown)
             snprintf(speedup, sizeof speedup, "unknown");
         double fraction = report_reach(r) / r->confirm.median_s;
         if (isfinite(fraction))
             snprintf(reach, sizeof reach, "%.0f%%", 100 * fraction);
         report_seconds(out, r->confirm.median_s, 9);
-        str_printf(out, "  %-16s %5s", speedup, reach);
+        str_printf(out, "  %-17s %5s", speedup, reach);
     }
     str_puts(out, "\n");
 }
 
 void report_runs(struct str *out, const struct run_view *views, int n_views) {
-    str_printf(out, "%4s  %-11s  %-20s %5s  %9s  %-16s %5s\n", "run", "state", "problem", "nodes",
+    str_printf(out, "%4s  %-11s  %-20s %5s  %9s  %-17s %5s\n", "run", "state", "problem", "nodes",
                "champion", "speed-up", "reach");
-    for (int i = 0; i < n_views; i++)
+    bool has_doubt = false;
+    for (int i = 0; i < n_views; i++) {
         run_line(out, &views[i]);
+        has_doubt |= report_is_confirmed(&views[i].run) && !is_resolved(&views[i].run);
+    }
+    if (has_doubt)
+        str_puts(out, "?: not resolved, the interval holds 1; hone report RUN has it\n");
 }
 
 static json_t *run_row(const struct run_view *v) {
@@ -69,7 +79,7 @@ static void node_line(struct str *out, const struct run_view *v, int number, int
         str_printf(out, " %6.2fx", report_ratio(v, n));
     else
         str_printf(out, " %7s", "");
-    str_printf(out, "  %s\n", number ? n->move : "the default kernel");
+    str_printf(out, "  %s\n", number ? n->move : report_start(&v->run));
 }
 
 static void subtree(struct str *out, const struct run_view *v, int number, int depth) {
@@ -135,8 +145,8 @@ void report_tree(struct str *out, const struct run_view *v) {
         report_wrap(out, bound, 7, 7);
     }
     arena_reset(&a);
-    str_printf(out, "policy %s, proposer %s, seed %llu; speed-ups over the default kernel\n\n",
-               r->policy, r->proposer, (unsigned long long)r->seed);
+    str_printf(out, "policy %s, proposer %s, seed %llu; speed-ups over %s\n\n", r->policy,
+               r->proposer, (unsigned long long)r->seed, report_start(r));
     if (v->n_nodes > 0)
         subtree(out, v, 0, 0);
     say_screened(out, v);

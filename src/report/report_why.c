@@ -41,24 +41,52 @@ static double disturbed_fraction(const struct run_view *v) {
     return counted + dropped > 0 ? dropped / (counted + dropped) : 0;
 }
 
-void report_unresolved(struct str *out, const struct run_view *v) {
+static void put_note(struct str *out, const char *text) {
+    str_puts(out, "note      ");
+    report_wrap(out, text, 10, 10);
+}
+
+// The same kernel, timed when it was judged and when it was confirmed: where the two differ by
+// much, other work had the machine at one of the times, and one of them is told in the table, the
+// other in the result.
+static void note_two_times(struct str *out, const struct run_view *v,
+                           const struct search_node *champion) {
+    static const double FAR = 1.5;
+    double before = report_time(champion), after = v->run.confirm.median_s;
+    if (!(after > FAR * before || before > FAR * after))
+        return;
+    struct str text = {0};
+    str_puts(&text, "the champion took ");
+    report_seconds(&text, before, 0);
+    str_puts(&text, " when it was judged, and ");
+    report_seconds(&text, after, 0);
+    str_puts(
+        &text,
+        " when it was confirmed: other work had the machine in between. Speed-ups compare what was "
+        "measured in turns.");
+    put_note(out, str_text(&text));
+    str_reset(&text);
+}
+
+static void say_unresolved(struct str *out, const struct run_view *v,
+                           const struct search_node *champion) {
     enum { LONGER = 3 };
     static const double BUSY = 0.1;
-    const struct search_node *champion = report_champion(v);
-    const struct search_node *n = champion ? looks_faster(v, champion) : NULL;
+    const struct search_node *n = looks_faster(v, champion);
     int n_others = report_n_evaluated(v) - 1;
-    if (!n && (!champion || champion->number != 0 || n_others < 1))
+    if (!n && (champion->number != 0 || n_others < 1))
         return;
     struct str text = {0};
     if (n)
         str_printf(&text,
                    "%lld.%d looks faster than the champion (%.2fx over %s), but that was not "
                    "resolved: its interval is %.2fx to %.2fx.",
-                   (long long)v->run.id, n->number, n->measurement.speedup,
-                   v->run.start.source ? v->run.start.label : "the default kernel",
+                   (long long)v->run.id, n->number, n->measurement.speedup, report_start(&v->run),
                    n->measurement.speedup_low, n->measurement.speedup_high);
     else
-        str_printf(&text, "none of %d other kernels is faster than the one it began with.",
+        str_printf(&text,
+                   "no other kernel that was judged (%d) is known to be faster than the one "
+                   "it began with.",
                    n_others);
     double disturbed = disturbed_fraction(v);
     if (n && disturbed > BUSY)
@@ -69,9 +97,16 @@ void report_unresolved(struct str *out, const struct run_view *v) {
     if (n)
         str_printf(&text, " would help, or hone optimize --resume %lld --seconds %.0f.",
                    (long long)v->run.id, LONGER * v->run.max_seconds);
-    str_puts(out, "note      ");
-    report_wrap(out, str_text(&text), 10, 10);
+    put_note(out, str_text(&text));
     str_reset(&text);
+}
+
+void report_unresolved(struct str *out, const struct run_view *v) {
+    const struct search_node *champion = report_champion(v);
+    if (!champion)
+        return;
+    note_two_times(out, v, champion);
+    say_unresolved(out, v, champion);
 }
 
 // ---- what the champion does otherwise
@@ -106,7 +141,7 @@ static struct traits traits_of(const char *source) {
 
 static void row(struct str *out, const char *what, const char *before, const char *after) {
     if (strcmp(before, after) != 0)
-        str_printf(out, "  %-34s %-12s %s\n", what, before, after);
+        str_printf(out, "  %-36s %-12s %s\n", what, before, after);
 }
 
 static void number_row(struct str *out, const char *what, int before, int after) {
@@ -123,7 +158,7 @@ static void flag_row(struct str *out, const char *what, bool before, bool after)
 static void rate_row(struct str *out, const char *what, double before, double after) {
     struct arena a = {0};
     if (isfinite(before) && isfinite(after))
-        str_printf(out, "  %-34s %-12s %s\n", what, arena_printf(&a, "%.3g", before),
+        str_printf(out, "  %-36s %-12s %s\n", what, arena_printf(&a, "%.3g", before),
                    arena_printf(&a, "%.3g", after));
     arena_reset(&a);
 }
@@ -135,7 +170,7 @@ static void put_rates(struct str *out, const struct run_view *v, const struct se
     rate_row(out, "the least traffic, at GB/s", bytes / m->baseline_median_s, bytes / m->median_s);
     rate_row(out, "percent of reach", reach / m->baseline_median_s, reach / m->median_s);
     if (metrics_has(&n->profile.call, METRIC_THREAD_BUSY))
-        str_printf(out, "  %-34s %-12s %.0f%%\n", "threads busy", "-",
+        str_printf(out, "  %-36s %-12s %.0f%%\n", "threads busy", "-",
                    100 * n->profile.call.value[METRIC_THREAD_BUSY]);
 }
 
@@ -152,7 +187,7 @@ void report_why(struct str *out, const struct run_view *v, const struct search_n
     flag_row(&table, "asks for data ahead", a.prefetches, b.prefetches);
     flag_row(&table, "copies by the copy engine", a.copies, b.copies);
     flag_row(&table, "products on tensor cores", a.tensor, b.tensor);
-    str_printf(out, "  %-34s %-12s %s\n", "", report_baseline(r), "champion");
+    str_printf(out, "  %-36s %-12s %s\n", "", report_baseline(r), "champion");
     if (!*str_text(&table))
         str_puts(out, "  By their texts they do not differ in launches, arrays or vectors.\n");
     str_puts(out, str_text(&table));

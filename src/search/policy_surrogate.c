@@ -174,21 +174,11 @@ static void know_far(const struct search_context *c, struct search_state *s, str
     k->n_far = n;
 }
 
-// What a run begins with unless it is told otherwise; on a table that is its first block. NULL:
-// there is none that is legal.
-static struct kernel *default_kernel(const struct search_context *c, struct arena *a) {
-    const char *first = c->target->blocks ? block_set_first(c->target->blocks) : NULL;
-    struct kernel *k = first ? read_block(a, first) : arena_new(a, struct kernel);
-    struct error why = {0};
-    if (!first)
-        lower_default(a, c->problem, c->target, k);
-    return k && lower_check(a, c->problem, c->target, k, &why) ? k : NULL;
-}
-
 // From stages that somebody gave (--start) many moves lead to the default kernel, each of which
 // would have to be judged.
 static void know_default(const struct search_context *c, struct search_state *s, struct pool *p) {
-    struct kernel *k = policy_setting(c, DEFAULT) > 0 ? default_kernel(c, &s->arena) : NULL;
+    struct kernel *k =
+        policy_setting(c, DEFAULT) > 0 ? lower_initial(&s->arena, c->problem, c->target) : NULL;
     if (!k)
         return;
     struct move *m = arena_new(&s->arena, struct move);

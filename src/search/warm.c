@@ -51,13 +51,17 @@ bool loop_add_warm(struct loop *l, struct error *err) {
     if (!d || l->n_nodes != 1 || l->nodes[0].state != NODE_PROPOSED)
         return true;
     for (int i = 0; i < d->n_starts && n < most; i++) {
+        const struct advice_start *s = &d->starts[i];
         struct candidate c;
-        if (!lower_start(l, d->starts[i].kernel, &c) || !is_new(l, decisions, n, &c))
+        if (!lower_start(l, s->kernel, &c) || !is_new(l, decisions, n, &c))
             continue;
         decisions[n++] = (struct decision){
             .parent = 0,
-            .move = arena_printf(&l->scratch, "the champion of %s", d->starts[i].words),
-            .reason = "memory: nearest of the siblings that were optimised before",
+            .move = s->is_default ? "the default kernel"
+                                  : arena_printf(&l->scratch, "the champion of %s", s->words),
+            .reason = s->is_default
+                          ? "memory: expected to be faster here than what siblings ended with"
+                          : "memory: nearest of the siblings that were optimised before",
             .by = "memory",
             .candidate = c};
     }

@@ -304,7 +304,8 @@ static bool resolve(struct arena *a, const char *named, bool create, const char 
         return make_hone_dir(a, dir ? dir : ".hone", err);
     if (!dir || !file_exists(*path))
         return error_set(err, ERROR_USAGE,
-                         "there are no runs here or above; `hone optimize FILE` makes one");
+                         "there are no runs here or above; `hone optimize FILE` makes one, "
+                         "--store PATH names those of another place");
     return true;
 }
 

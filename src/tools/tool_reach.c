@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "tools/tool.h"
 #include "tools/tool_private.h"
 
@@ -176,8 +177,8 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     if (!isfinite(fraction) || fraction >= NEAR_REACH)
         return false;
     f->severity = fraction < MEDIUM ? SEVERITY_MEDIUM : SEVERITY_LOW;
-    f->cause = arena_printf(a, "%s-bound, at %.0f%% of what this machine reaches",
-                            bound_side_name(s->in->bound->side), 100 * fraction);
+    f->cause = arena_printf(a, "%s-bound, at %s of what this machine reaches",
+                            bound_side_name(s->in->bound->side), str_percent(a, fraction));
     f->evidence = arena_printf(
         a, "%s%s", evidence(a, s->in->bound, subject_get(s, METRIC_TIME)),
         subject_is_disturbed(s) ? "; other work took the processors: measure again alone" : "");

@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 CUDA_HOME=$(dirname "$HONE")/fake
 export CUDA_HOME
+unset RESULTS BENCH_SECONDS BENCH_IS_LIMITED HONE_COMMIT
 
 # One that cannot run here is neither passed nor failed.
 mkdir -p repo/scripts repo/tests/gpu repo/bench repo/docs/results

@@ -92,3 +92,7 @@ if [ "$(id -u)" != 0 ]; then
     chmod 000 secret.hone
     expect_match 2 'secret.hone: Permission denied' "$HONE" check secret.hone
 fi
+
+# From a pipe.
+expect_match 0 '^-: ok: problem softmax' sh -c "'$HONE' check - <'$ROOT/problems/softmax.hone'"
+expect_match 1 '^-:1:' sh -c "echo nonsense | '$HONE' check -"

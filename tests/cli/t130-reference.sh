@@ -7,8 +7,7 @@ python=/usr/bin/python3
 reference=$(dirname "$HONE")/reference
 if ! "$python" -c 'import numpy, torch' 2>/dev/null; then
     [ -z "${CI:-}" ] || fail "CI is set, and $python has no numpy or torch"
-    echo "skipped: $python has no numpy or torch"
-    exit 0
+    skip "$python has no numpy or torch"
 fi
 mkdir cases
 "$python" -W ignore "$ROOT/bridge/reference/compare.py" "$reference" cases "$ROOT"/bridge/reference/cases_*.py >out ||

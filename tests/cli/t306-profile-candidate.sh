@@ -14,7 +14,9 @@ valid candidate_profile "$HONE" profile --json --repeat 2 affine.hone right.cu
 expect_match 1 '^only what is correct is profiled$' "$HONE" profile affine.hone noop.cu
 expect_match 2 'there are no runs here' "$HONE" profile no-such.7
 expect_match 3 'are for a GPU' "$HONE" profile --target cpu --repeat 2 affine.hone default
-expect_match 0 '^affine, default, on .*: ok' "$HONE" profile --target cpu affine.hone default
+# What a candidate is written for decides, then what the machine has: here a CPU.
+expect_match 0 '^affine, default, on .*: ok' "$HONE" profile affine.hone default
+printf '%s\n' "$got" | grep -q '^affine, default, on Fake' && fail 'not on the CPU'
 has '^(counters    .* cycles|absent: counters of the processor: )'
 has '^(hot loop    .* cycles a turn by llvm-mca|absent: cycles of hot loops: )'
 printf '%s\n' "$got" | grep -q '^runs:' && fail 'no run of its own'
@@ -55,7 +57,11 @@ expect_match 0 '^y_[a-z]+: sm_90, .* instructions' "$HONE" sass last.0
 expect_match 2 "there is no kernel 'z' in it" "$HONE" sass --kernel z last.0
 valid sass "$HONE" sass --stalls --json last.0
 grep -q '"pc": 240' json || fail "not sampled: $(cat json)"
-expect_match 0 ' 00f0 .*  <- 100% of the waiting: waiting for global' "$HONE" sass --stalls last.0
+# The line is the samples' where no disassembler says one: one that fails stands before a toolkit's.
+mkdir bin
+printf '#!/bin/sh\nexit 1\n' >bin/nvdisasm
+chmod +x bin/nvdisasm
+expect_match 0 ' 00f0 .*  <- 100% of the waiting: waiting for global' env PATH="$TMP/bin:$PATH" "$HONE" sass --stalls last.0
 printf '%s\n' "$got" | grep -q '^ *42: ' || fail 'no source line'
 expect_match 0 'no hardware counters: counters: the driver gives counters to administrators' \
     env FAKE_CUDA=refused "$HONE" optimize affine.hone --target cuda --evals 1 --no-calibrate

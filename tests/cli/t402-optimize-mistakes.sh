@@ -40,8 +40,9 @@ run "$HONE" optimize nul.hone
 head -c 10000000 /dev/zero | tr '\0' x >line.hone
 run "$HONE" optimize line.hone
 [ "$status" = 1 ] || fail "10 MB line: $status"
-expect_match 3 '^hone: target cuda' "$HONE" optimize "$soft" --target cuda
+expect_match 3 '^hone: target cuda' env CUDA_HOME="$(dirname "$HONE")/fake" FAKE_CUDA=none "$HONE" optimize "$soft" --target cuda
 expect_match 2 "^hone: unknown target 'cqu'; did you mean 'cpu'?" "$HONE" optimize "$soft" --target cqu
+expect_match 2 "^hone: unknown target 'gpu'; did you mean 'cuda'?" "$HONE" optimize "$soft" --target gpu
 expect_match 3 'no-such-cc' env HONE_BUILD_CC=no-such-cc "$HONE" optimize "$soft" --no-calibrate
 [ ! -e .hone ] || fail 'a store was made for nothing'
 

@@ -26,6 +26,14 @@ for name in softmax gemm; do
     expect_match 0 '^arrays 4 bytes off: ok$' env PYTHONDONTWRITEBYTECODE=1 python3 "$name/test_$name.py"
     [ "$(printf '%s\n' "$got" | tail -1)" = ok ] || fail "test_$name.py: $got"
 done
+# An array of another type is refused in NumPy's words; /usr/bin has the Python that NumPy is for.
+other_type() {
+    (cd softmax && PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -c "
+class A: __array_interface__ = {'data': (64, False), 'shape': (96, 128), 'typestr': '<f8', 'version': 3}
+import softmax
+softmax.softmax(A(), A())")
+}
+expect_match 1 '^TypeError: x is float64, not float32$' other_type
 # In place: nothing is copied, and what is written past the caches has a kernel of its own.
 ! grep -q 'memcpy\|aligned_alloc' softmax/softmax.c || fail 'softmax.c copies'
 grep -q 'softmax_y_rowwise_any(block' softmax/softmax.c || fail 'no kernel for other alignments'

@@ -46,7 +46,7 @@ Test(attention_wgmma, fails_without_any_one_barrier_wait_or_guard, .timeout = 60
 }
 
 // As the interpreter of loops runs it.
-Test(attention_wgmma, loops_compute_it_too, .timeout = 100) {
+Test(attention_wgmma, loops_compute_it_too, .timeout = 600) {
     mutants_card(2);
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
         struct text_subject s;

@@ -75,7 +75,7 @@ Test(cuda_tiles, pools_by_vectors_are_right_and_miss_their_barrier) {
     }
 }
 
-Test(cuda_tiles, pools_by_vectors_run_on_fibres, .timeout = 120) {
+Test(cuda_tiles, pools_by_vectors_run_on_fibres, .timeout = 600) {
     struct arena a = {0};
     struct fibre_program *p = arena_new(&a, struct fibre_program);
     enum { N = sizeof by_vectors / sizeof *by_vectors };

@@ -1,6 +1,7 @@
 #include "eval/judge.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,22 @@ Test(judge, blames_a_baseline_but_not_for_an_accident) {
     cr_expect_str_eq(v.evidence, "the baseline failed: crash: ended");
     cr_expect_str_eq(v.rule, "baseline");
     arena_reset(&a);
+}
+
+// Who is slow is not stuck: a call may take longer where the problem itself does.
+Test(judge, waits_for_a_call_as_long_as_the_problem_asks_for) {
+    static const struct {
+        double limit_s, truth_s, wait_s;
+    } cases[] = {{NAN, 0, 2},     {1e-6, 0, 2},   {1e-6, 0.4, 2}, {1e-6, 3, 12},  {NAN, 3, 12},
+                 {0.005, 0.1, 5}, {0.005, 3, 12}, {1, 0, 60},     {1e-6, 100, 60}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct judge *j = calloc(1, sizeof *j);
+        cr_assert(j);
+        j->settings.limit_s = cases[i].limit_s;
+        j->truth_s = cases[i].truth_s;
+        cr_expect_float_eq((double)judge_timeout_ns(j) * 1e-9, cases[i].wait_s, 1e-6);
+        free(j);
+    }
 }
 
 // Nobody can tell which slot comes next; but all come, and none comes again before most others.

@@ -472,6 +472,52 @@ Test(advise, tells_what_blocks_took_on_siblings) {
     arena_reset(&a);
 }
 
+// Where a sibling's champion brought little there and the closed form thinks little of it here, the
+// default kernel comes first, and the champion next.
+Test(advise, the_default_kernel_comes_before_what_should_be_slower) {
+    struct lesson l = taught(SOFTMAX("s", "x", "y", "64", "128", "f32"), ROWS("vec 1  rows 1"));
+    struct problem *p = parsed(&a, SOFTMAX("s", "x", "y", "64", "256", "f32"));
+    struct advice d = {.run = "r"}, back;
+    struct kernel k = {0};
+    lower_default(&a, p, &cpu, &k);
+    l.speedup = 1.02;
+    advise(&a, p, &cpu, &l, 1, &d);
+    cr_assert_eq(d.n_starts, 2);
+    cr_assert(d.starts[0].is_default && !d.starts[1].is_default);
+    cr_assert_str_eq(d.starts[0].kernel, kernel_print(&a, &k));
+    cr_assert(strstr(d.starts[1].kernel, "vec 1  rows 1 "), "%s", d.starts[1].kernel);
+    json_t *json = advice_to_json(&d);
+    cr_assert(advice_from_json(&a, json, &back, &err), "%s", err.text);
+    json_decref(json);
+    cr_assert(back.starts[0].is_default && !back.starts[1].is_default);
+    // What brought much there is tried here, whatever the closed form thinks.
+    l.speedup = 40;
+    d = (struct advice){.run = "r"};
+    advise(&a, p, &cpu, &l, 1, &d);
+    cr_assert(d.n_starts == 1 && !d.starts[0].is_default);
+    arena_reset(&a);
+}
+
+// Of blocks that were as fast there as the champion the one is taken that should be fastest here.
+Test(advise, among_equals_the_closed_form_of_this_problem_decides) {
+    struct lesson l = taught(SOFTMAX("s", "x", "y", "64", "128", "f32"), ROWS("vec 1  rows 4"));
+    struct problem *p = parsed(&a, SOFTMAX("s", "x", "y", "64", "256", "f32"));
+    struct lesson_block blocks[2] = {l.blocks[0], {ROWS("vec 8  rows 4"), 1.02e-3, 0}};
+    blocks[1].prior = blocks[0].prior;
+    l.blocks = blocks;
+    l.n_blocks = 2;
+    for (int is_slower = 0; is_slower < 2; is_slower++) {
+        struct advice d = {.run = "r"};
+        blocks[1].time_s = is_slower ? 1.1e-3 : 1.02e-3;
+        l.speedup = 40;
+        advise(&a, p, &cpu, &l, 1, &d);
+        cr_assert_eq(d.n_starts, 1);
+        cr_assert(strstr(d.starts[0].kernel, is_slower ? "vec 1 " : "vec 8 "), "%s",
+                  d.starts[0].kernel);
+    }
+    arena_reset(&a);
+}
+
 // What a move brought where memory was the limit is not what it brought where latency was.
 Test(advise, knows_moves_by_the_class_of_the_bottleneck) {
     struct lesson l = taught(SOFTMAX("s", "x", "y", "64", "128", "f32"), ROWS("rows 2"));

@@ -33,10 +33,10 @@ static const struct advice *advise_two(void) {
     struct kernel k = {0};
     lower_default(&a, problem, &target, &k);
     d = (struct advice){.run = "r", .n_lessons = 2, .n_starts = 2};
-    d.starts[0] = (struct advice_start){kernel_print(&a, &k), "a sibling"};
+    d.starts[0] = (struct advice_start){kernel_print(&a, &k), "a sibling", false};
     struct kernel_stage *s = kernel_own_stage(&a, &k, k.n_stages - 1);
     kernel_find_knob(s, "rows")->part[0] = 2;
-    d.starts[1] = (struct advice_start){kernel_print(&a, &k), "another"};
+    d.starts[1] = (struct advice_start){kernel_print(&a, &k), "another", false};
     return &d;
 }
 

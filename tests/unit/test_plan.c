@@ -68,6 +68,8 @@ Test(plan, names_the_mistake_and_its_line) {
         {"\n#pragma hone lunch f\n",
          "line 2: unknown '#pragma hone lunch', did you mean 'launch'?"},
         {"#pragma hone launch f grid(Q) args(y)", "unknown size 'Q'"},
+        {"#pragma hone launch f grid(TILE_ROWS) args(y)",
+         "unknown size 'TILE_ROWS': numbers, the problem's sizes and THREADS"},
         {"#pragma hone launch f grid(TREADS) args(y)", "did you mean 'THREADS'?"},
         {"#pragma hone launch f grid(0) args(y)", "grid of 0 blocks"},
         {"#pragma hone launch f grid(M / (N - 100)) args(y)", "division of 64 by 0"},

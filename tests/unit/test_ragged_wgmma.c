@@ -59,7 +59,7 @@ Test(ragged_wgmma, fails_without_any_one_barrier_wait_or_guard, .timeout = 600) 
 }
 
 // As the interpreter of loops runs it, on other data.
-Test(ragged_wgmma, loops_compute_it_too, .timeout = 100) {
+Test(ragged_wgmma, loops_compute_it_too, .timeout = 600) {
     mutants_card(2);
     for (int i = 0; i < 2 * N_KERNELS; i++) {
         const struct mutant_kernel *k = &kernels[i % N_KERNELS];
@@ -89,7 +89,7 @@ static int take_out(struct loop_block *b) {
     return n;
 }
 
-Test(ragged_wgmma, the_interpreter_finds_boxes_that_nobody_waits_for, .timeout = 100) {
+Test(ragged_wgmma, the_interpreter_finds_boxes_that_nobody_waits_for, .timeout = 600) {
     mutants_card(2);
     for (int i = 0; i < 2; i++) {
         struct text_subject s;

@@ -136,6 +136,39 @@ Test(report, says_champion_baseline_interval_and_reach) {
     str_reset(&out);
 }
 
+// A speed-up whose interval holds 1 is no speed-up, wherever it is told.
+Test(report, says_where_a_speedup_is_not_resolved) {
+    struct run_view v = sample_view();
+    struct str out = {0};
+    report_runs(&out, &v, 1);
+    cr_expect_null(strstr(str_text(&out), "?"), "%s", str_text(&out));
+    v.run.confirm.speedup_low = 0.3;
+    report_result(&out, &v);
+    report_runs(&out, &v, 1);
+    report_run(&out, &v);
+    expect_in(&out, "3.00x over plain (not resolved: 0.30 to 3.10, 99% interval)\n");
+    expect_in(&out, "3.00x over plain?");
+    expect_in(&out, "?: not resolved, the interval holds 1");
+    expect_in(&out,
+              "Node 7.1 takes 1 ms. Whether that is faster than plain (3 ms) is not resolved:");
+    expect_in(&out, "What it does otherwise");
+    cr_expect_null(strstr(str_text(&out), "times faster"), "%s", str_text(&out));
+    str_reset(&out);
+}
+
+Test(report, says_that_the_machine_was_another_when_it_confirmed) {
+    struct run_view v = sample_view();
+    struct str out = {0};
+    report_result(&out, &v);
+    cr_expect_null(strstr(str_text(&out), "note "), "%s", str_text(&out));
+    v.run.confirm.median_s = 2e-3;
+    report_result(&out, &v);
+    expect_in(&out, "note      the champion took 1 ms when it was judged, and 2 ms when it was\n"
+                    "          confirmed: other work had the machine in between.");
+    expect_narrow(&out);
+    str_reset(&out);
+}
+
 // What was not verified never stands among what was.
 Test(report, shows_what_was_only_screened_apart) {
     struct run_view v = sample_view();
@@ -381,6 +414,9 @@ Test(report, a_live_view_fits_40_columns_and_80) {
             expect_in(&out, "345 \u00b5s, 145% of reach");
             expect_in(&out, "7.1 y: vec 8 -> 16");
             expect_in(&out, "3 s, at most 57 s left");
+            style.is_stopping = true;
+            report_live_time(&out, 3, 60, &style);
+            expect_in(&out, "3 s, stopping: Ctrl-C again");
         }
         for (const char *line = str_text(&out); *line; line += strcspn(line, "\n") + 1) {
             int width = 0;
@@ -436,10 +472,14 @@ Test(report, says_why_a_row_that_looks_faster_is_no_champion) {
     v.nodes[1].time_s = 3e-3;
     v.nodes[1].measurement.speedup = 0.66;
     report_result(&s, &v);
-    cr_assert(strstr(str_text(&s), "is faster than the one it began with"), "%s", str_text(&s));
+    cr_assert(strstr(str_text(&s), "(2) is known to be faster"), "%s", str_text(&s));
     str_reset(&s);
     v.run.champion = 1;
     v.nodes[1].time_s = 1e-3;
+    v.run.start = (struct candidate){.source = "s", .label = "mine.c"};
+    report_tree(&s, &v);
+    cr_assert(strstr(str_text(&s), "; speed-ups over mine.c\n"), "%s", str_text(&s));
+    str_reset(&s);
     report_result(&s, &v);
     cr_assert(!strstr(str_text(&s), "note "), "%s", str_text(&s));
     str_reset(&s);
@@ -456,11 +496,11 @@ Test(report, says_what_the_champion_does_otherwise) {
     report_run(&s, &v);
     const char *text = str_text(&s);
     cr_assert(strstr(text, "Why it is faster"), "%s", text);
-    cr_assert(strstr(text, "launches, passes over the data     2            1\n"), "%s", text);
-    cr_assert(strstr(text, "arrays between launches, in memory 1            0\n"), "%s", text);
+    cr_assert(strstr(text, "launches, passes over the data       2            1\n"), "%s", text);
+    cr_assert(strstr(text, "arrays between launches, in memory   1            0\n"), "%s", text);
     cr_assert(strstr(text, "(1: the compiler's) 1            16\n"), "%s", text);
-    cr_assert(strstr(text, "writes results past the caches     no           yes\n"), "%s", text);
-    cr_assert(strstr(text, "the least traffic, at GB/s         0.667        2\n"), "%s", text);
+    cr_assert(strstr(text, "writes results past the caches       no           yes\n"), "%s", text);
+    cr_assert(strstr(text, "the least traffic, at GB/s           0.667        2\n"), "%s", text);
     cr_assert(!strstr(text, "asks for data ahead"), "%s", text);
     str_reset(&s);
 }

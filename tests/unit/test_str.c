@@ -50,6 +50,12 @@ Test(str, nearest_forgives_a_third) {
     cr_assert_str_eq(str_nearest("stage", names), "stages");
     cr_assert_str_eq(str_nearest("vex", names), "vec");
     cr_assert_null(str_nearest("cluster", names));
+    struct arena a = {0};
+    cr_expect_str_eq(str_percent(&a, 0.4321), "43%");
+    cr_expect_str_eq(str_percent(&a, 0.0021), "0.2%");
+    cr_expect_str_eq(str_percent(&a, 0.0097), "1%");
+    cr_expect_str_eq(str_percent(&a, 0), "0%");
+    arena_reset(&a);
     cr_assert_null(str_nearest("", names));
 }
 

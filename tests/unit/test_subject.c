@@ -1,10 +1,11 @@
-// What the judge makes of threads that run after a call, by a device whose calls are late as told.
+// What the judge makes of a candidate that wakes it too early, by a device whose calls do as told.
 #include <criterion/criterion.h>
 
 #include "base/error.h"
 #include "eval/judge.h"
 
-static bool was_idle_call;
+static bool nudges;
+static int n_rests;
 
 static bool says_untouched(struct judge *j, struct subject *s, int slot) {
     (void)j, (void)s, (void)slot;
@@ -13,9 +14,8 @@ static bool says_untouched(struct judge *j, struct subject *s, int slot) {
 
 static void call_at_once(struct judge *j, struct subject *s, int slot, int64_t timeout_ns,
                          struct call_result *result) {
-    (void)j, (void)s, (void)timeout_ns;
-    *result = (struct call_result){.status = RUNNER_OK};
-    was_idle_call = slot < 0;
+    (void)j, (void)s, (void)slot, (void)timeout_ns;
+    *result = (struct call_result){.status = RUNNER_OK, .was_nudged = nudges};
 }
 
 static void explain_nothing(struct arena *a, struct subject *s, enum runner_status status,
@@ -33,25 +33,19 @@ static uint64_t same_digest(struct judge *j, struct subject *s, int slot) {
     return 7;
 }
 
-static double lateness_called, lateness_idle;
-
-static double scripted_lateness(struct subject *s, const struct call_result *call) {
-    (void)s, (void)call;
-    return was_idle_call ? lateness_idle : lateness_called;
+static void note_rest(struct subject *s) {
+    (void)s;
+    n_rests++;
 }
 
-static void call_nothing(struct subject *s, int64_t timeout_ns, struct call_result *result) {
-    call_at_once(NULL, s, -1, timeout_ns, result);
-}
-
-static enum verdict_kind judged(double called, double idle) {
+// So many calls, of which the last ones wake the judge.
+static enum verdict_kind judged(int n_calls, int n_nudged) {
     static const struct judge_device device = {.is_untouched = says_untouched,
                                                .call = call_at_once,
                                                .explain = explain_nothing,
                                                .find_overrun = no_overrun,
                                                .digest = same_digest,
-                                               .lateness = scripted_lateness,
-                                               .call_nothing = call_nothing};
+                                               .note_rest = note_rest};
     static struct judge j;
     static struct subject s;
     struct arena a = {0};
@@ -59,19 +53,20 @@ static enum verdict_kind judged(double called, double idle) {
     struct verdict v = {0};
     j = (struct judge){.device = &device};
     s = (struct subject){.sets[0] = {.is_known = true, .digest = 7}};
-    lateness_called = called;
-    lateness_idle = idle;
-    for (int i = 0; i < 4 && v.kind == VERDICT_OK; i++)
+    n_rests = 0;
+    for (int i = 0; i < n_calls && v.kind == VERDICT_OK; i++) {
+        nudges = i >= n_calls - n_nudged;
         subject_check(&j, &a, &s, 0, &call, &v);
+    }
     arena_reset(&a);
     return v.kind;
 }
 
-// Threads that are as late when they are woken for nothing are late by chance, unless it is by far
-// more than chance adds.
-Test(subject, late_threads_are_a_cheat_where_idle_ones_are_not_late) {
-    cr_assert_eq(judged(1, 0), VERDICT_OK);
-    cr_assert_eq(judged(3, 2), VERDICT_OK);
-    cr_assert_eq(judged(3, 0.5), VERDICT_CHEAT);
-    cr_assert_eq(judged(20, 3), VERDICT_CHEAT);
+// Chance brings one such call or other.
+Test(subject, that_wakes_the_judge_early_is_a_cheat_where_it_is_a_habit) {
+    cr_assert_eq(judged(3, 3), VERDICT_OK);
+    cr_assert_eq(judged(4, 4), VERDICT_CHEAT);
+    cr_assert_eq(judged(64, 4), VERDICT_OK);
+    cr_assert_eq(n_rests, 64);
+    cr_assert_eq(judged(64, 5), VERDICT_CHEAT);
 }
