@@ -9,6 +9,7 @@
 # a hint is expected.
 # tests/lang/emit/*.hone: emit prints exactly the .c (for GPUs: the .cu) next to it. A first line
 # `# plain` or `# plain TARGET` asks for the baseline. With BLESS=1 the text is written instead.
+# tests/lang/cutlass/*.hone: the same, where CUTLASS is there.
 # tests/lang/kernel/*.hone: check -v prints exactly the .txt next to it.
 # What is emitted must compile, CUDA as C over dev_cpu.h (test_nvrtc.c compiles it as CUDA).
 set -u
@@ -105,6 +106,12 @@ for file in tests/lang/kernel/*.hone; do
     n=$((n + 1))
 done
 for file in tests/lang/emit/*.hone; do
+    emit "$file"
+    n=$((n + 1))
+done
+# A CUTLASS that is not there, which is enough to emit for it.
+export CUTLASS_PATH=$PWD/tests/fake/cutlass PATH=$PWD/tests/fake/cutlass/bin:$PATH
+for file in tests/lang/cutlass/*.hone; do
     emit "$file"
     n=$((n + 1))
 done

@@ -75,6 +75,7 @@ static const char *const kept_variables[] = {
     // Where CUDA is, and which device the numbers mean.
     "CUDA_HOME",
     "CUDA_PATH",
+    "CUTLASS_PATH",
     "CUDA_VISIBLE_DEVICES",
     "CUDA_DEVICE_ORDER",
 #if defined(__SANITIZE_ADDRESS__)

@@ -24,7 +24,8 @@ struct process_spec {
     size_t input_len;
     const char *cwd;             // NULL: ours
     int files;                   // rules of landlock.h that hold for it; 0: none
-    bool keep_environment;       // default: PATH, HOME, LANG, TMPDIR, LD_LIBRARY_PATH, CUDA_*
+    bool keep_environment;       // default: PATH, HOME, LANG, TMPDIR, LD_LIBRARY_PATH, CUDA_*,
+                                 // CUTLASS_PATH
     const char *tmp_dir;         // its TMPDIR, with the minimal environment; NULL: ours
     int64_t timeout_ns;          // 0: none
     size_t max_output;           // bytes kept of stdout and of stderr each; 0: 64 KiB

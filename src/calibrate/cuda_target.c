@@ -51,6 +51,7 @@ static void fill_target(struct arena *a, const struct cuda_facts *f, int ordinal
     t->top_clock_known = true;
     t->peak_bytes_per_s = f->dram_bytes_per_s;
     target_set_peaks(t, f->major, f->minor);
+    target_find_cutlass(t);
 }
 
 bool cuda_target_read(struct arena *a, int ordinal, struct target *t, struct error *err) {

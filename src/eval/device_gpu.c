@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/embedded.h"
 #include "base/log.h"
+#include "eval/cutlass_objects.h"
 #include "eval/memory_need.h"
 #include "eval/stats.h"
 #include "oracle/oracle_plan.h"
@@ -230,6 +231,23 @@ static bool fits(struct judge *j, struct arena *a, struct subject *s, struct ver
     return false;
 }
 
+// Calls that nvcc compiles, where the plan has some.
+static bool compile_calls(struct judge *j, struct arena *a, struct subject *s,
+                          struct eval_result *result, struct error *err) {
+    struct compile_result c;
+    struct stretch compiling = judge_begin(j);
+    bool ok = cutlass_objects_build(&s->arena, j->settings.cache, &s->plan, &c, err);
+    judge_end(j, PHASE_COMPILE, compiling);
+    if (!ok)
+        return false;
+    result->compile_s += c.seconds;
+    if (c.outcome == COMPILE_OK)
+        return true;
+    result->verdict.kind = compile_verdict(c.outcome);
+    result->verdict.evidence = arena_strdup(a, c.message);
+    return true;
+}
+
 static bool compile_subject(struct judge *j, struct arena *a, struct subject *s, struct cubin *c,
                             struct eval_result *result, struct error *err) {
     struct cuda_source source = {.text = s->candidate.source,
@@ -248,7 +266,7 @@ static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
         return false;
     result->compile_s = c->seconds;
     if (c->outcome == COMPILE_OK)
-        return true;
+        return compile_calls(j, a, s, result, err);
     result->verdict.kind = compile_verdict(c->outcome);
     result->verdict.rule = c->rule;
     result->verdict.evidence = arena_strdup(a, c->message);

@@ -1,9 +1,9 @@
 // An emitter: one way to turn the regions of a family into loops for some targets, with knobs.
 //
 // It prints nothing. A family (family.h) has a row for each of its emitters: gemm has `cpu`, and on
-// GPUs `simt`, `dot`, `mma` and `wgmma`. A stage names one by `as` (`stage y : gemm as dot`);
-// otherwise it is the first that runs on the target, takes the region and has the knobs that the
-// stage gives. Going from one to another is a move of the search.
+// GPUs `simt`, `dot`, `mma`, `wgmma` and `cutlass`. A stage names one by `as` (`stage y : gemm as
+// dot`); otherwise it is the first that runs on the target, takes the region and has the knobs that
+// the stage gives. Going from one to another is a move of the search.
 //
 // To add one: write family/<family>_<emitter>.c with a `const struct emitter`, declare it below,
 // put it into its family's row in family.c, describe its knobs in docs/families.md, and give
@@ -61,15 +61,18 @@ struct emitter {
     void (*lower)(struct lowering *l, const struct form *f, const struct kernel_stage *s);
     // Called to rank legal stages without running them: seconds, roughly.
     double (*estimate)(const struct form *f, const struct target *t, const struct kernel_stage *s);
+    // A block that names it has it; neither the default nor a move of the search does. For what
+    // takes a minute to compile.
+    bool is_named_only;
 };
 
 extern const struct emitter map_cpu, map_tiles_cpu, rowwise_cpu, reduce_cpu, gemm_cpu, scan_cpu,
     pool_cpu, nest_cpu;
 extern const struct emitter map_simt, map_tiles, map_gathered, rowwise_simt, rowwise_blocks,
-    rowwise_columns, reduce_simt, gemm_simt, gemm_dot, gemm_mma, gemm_wgmma, ragged_mma,
-    ragged_wgmma, conv_mma, conv_wgmma, conv_direct, attention_mma, attention_wgmma, maxsim_mma,
-    rowgemm_wgmma, qgemm_mma, qgemm_stream, scan_simt, scatter_simt, scatter_lists, pool_simt,
-    pool_vectors, nest_simt;
+    rowwise_columns, reduce_simt, gemm_simt, gemm_dot, gemm_mma, gemm_wgmma, gemm_cutlass,
+    ragged_mma, ragged_wgmma, conv_mma, conv_wgmma, conv_direct, attention_mma, attention_wgmma,
+    maxsim_mma, rowgemm_wgmma, qgemm_mma, qgemm_stream, scan_simt, scatter_simt, scatter_lists,
+    pool_simt, pool_vectors, nest_simt;
 
 extern const struct emitter library_blas, library_cublaslt, library_cudnn;
 

@@ -55,8 +55,9 @@ const struct family families[] = {
                        EMITTERS(&reduce_cpu, &reduce_simt), 0,
                        FOLDS(REDUCES(NUMBERS), MULTIPLIES(TYPE(F32)))},
     [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION) | KIND(WINDOW), "a matrix product", gemm_find,
-                     EMITTERS(&gemm_cpu, &gemm_simt, &gemm_dot, &gemm_mma, &gemm_wgmma), 0,
-                     FOLDS(REDUCES(TYPE(F32)), MULTIPLIES(TYPE(F32) | TYPE(I32)), SLIDES)},
+                     EMITTERS(&gemm_cpu, &gemm_simt, &gemm_dot, &gemm_mma, &gemm_wgmma,
+                              &gemm_cutlass),
+                     0, FOLDS(REDUCES(TYPE(F32)), MULTIPLIES(TYPE(F32) | TYPE(I32)), SLIDES)},
     [FAMILY_QGEMM] = {"qgemm", KIND(CONTRACTION), "a product with quantised weights", qgemm_find,
                       EMITTERS(&qgemm_mma, &qgemm_stream), FAMILY_MATRIX_ONLY, FOLDS(IN_F32)},
     [FAMILY_RAGGED] = {"ragged", KIND(CONTRACTION), "a product over groups of rows", ragged_find,
@@ -168,7 +169,7 @@ const struct emitter *family_emitter(const struct family *f, const struct form *
     objection(why, NULL, "%s has no emitter for %s", f->name, target_kernel_name(t));
     for (int i = 0; f->emitters[i]; i++) {
         const struct emitter *e = f->emitters[i];
-        if (!e->runs_on(t) || !takes(e, form, t, why))
+        if (e->is_named_only || !e->runs_on(t) || !takes(e, form, t, why))
             continue;
         if (has_knobs(e, s))
             return e;
@@ -192,7 +193,7 @@ void family_choose(const struct form *f, const struct target *t, bool first,
         struct kernel_stage named = plain;
         struct objection why;
         named.emitter = (*e)->name;
-        if (family_emitter(f->family, f, t, &named, &why) != *e)
+        if ((*e)->is_named_only || family_emitter(f->family, f, t, &named, &why) != *e)
             continue;
         family_complete(*e, f, t, &named);
         double seconds = (*e)->estimate(f, t, &named);

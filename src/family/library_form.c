@@ -51,19 +51,23 @@ static bool find_operand(const struct region *r, const struct gemm_form *g, bool
 }
 
 // All axes in front of the last two as one. False: they do not lie evenly.
-static bool join_batches(const struct shape *s, struct operand *const *operands, int64_t *strides) {
-    for (int i = 0; i < 3; i++) {
-        int64_t *stride = operands[i]->stride;
-        int inner = -1;  // the last axis of more than one element
-        for (int k = s->rank - 3; k >= 0; k--) {
-            if (s->size[k] == 1)
-                continue;
-            if (inner >= 0 && stride[k] != stride[inner] * s->size[inner])
-                return false;
-            strides[i] = inner < 0 ? stride[k] : strides[i];
-            inner = k;
-        }
+static bool join_batch(const struct shape *s, const int64_t *stride, int64_t *joined) {
+    int inner = -1;  // the last axis of more than one element
+    for (int k = s->rank - 3; k >= 0; k--) {
+        if (s->size[k] == 1)
+            continue;
+        if (inner >= 0 && stride[k] != stride[inner] * s->size[inner])
+            return false;
+        *joined = inner < 0 ? stride[k] : *joined;
+        inner = k;
     }
+    return true;
+}
+
+static bool join_batches(const struct shape *s, struct operand *const *operands, int64_t *strides) {
+    for (int i = 0; i < 3; i++)
+        if (!join_batch(s, operands[i]->stride, &strides[i]))
+            return false;
     return true;
 }
 
@@ -145,7 +149,7 @@ static bool find_conv(const struct region *r, node_id anchor, struct library_for
     f->rhs = n->arg[1];
     enum dtype types[] = {DTYPE_U8, DTYPE_U8, DTYPE_U8};
     const int64_t sizes[] = {INT64_MAX, INT64_MAX, INT64_MAX};
-    return !call_broken(&f->call, types, sizes) ||
+    return !call_broken(&f->call, types, sizes, 3) ||
            objection(why, NULL, "%s has more padding on one side than on the other", n->name);
 }
 
@@ -165,6 +169,30 @@ static bool find_math(const struct region *r, struct library_form *f, struct obj
     f->call.math = type == DTYPE_F64 ? CALL_F64 : is_tf32 ? CALL_TF32 : CALL_F32;
     if (!dtype_is_float(type))
         f->call.math = CALL_I32;
+    return true;
+}
+
+bool library_find_product(const struct region *r, node_id anchor, struct library_form *f,
+                          struct objection *why) {
+    *f = (struct library_form){.call.kind = CALL_GEMM};
+    return find_gemm(r, anchor, f, why) && find_math(r, f, why);
+}
+
+bool library_find_strides(const struct region *r, node_id anchor, const struct call *c,
+                          node_id leaf, const struct axis_map *map, int64_t strides[3]) {
+    const struct shape *s = &r->graph->nodes[anchor].shape;
+    int64_t all[RANK_MAX + 1] = {0}, rows = s->size[s->rank - 2];
+    strides[2] = 0;
+    if (!find_strides(&r->graph->nodes[leaf].shape, map, all) || !join_batch(s, all, &strides[2]))
+        return false;
+    strides[0] = all[s->rank - 2];
+    strides[1] = all[s->rank - 1];
+    // Batches became rows of the call: here they must go on like rows.
+    bool is_joined = c->number[GEMM_M] != rows;
+    if (is_joined && strides[2] != rows * strides[0])
+        return false;
+    if (is_joined)
+        strides[2] = 0;
     return true;
 }
 
@@ -288,8 +316,8 @@ static bool cudnn_accepts(const struct form *f, const struct target *t, struct o
            refuse_types(f, "cuDNN", "f32, f16 and bf16 to themselves", why);
 }
 
-// Memory to work in, one for all calls of a program: they come one after the other.
-static const struct loop_buffer *work_buffer(struct loop_program *p, int64_t bytes) {
+// They come one after the other.
+const struct loop_buffer *library_work_buffer(struct loop_program *p, int64_t bytes) {
     for (int i = 0; i < p->n_buffers; i++)
         if (p->buffers[i]->role == LOOP_SCRATCH && p->buffers[i]->plan &&
             strcmp(p->buffers[i]->plan, "library_work") == 0) {
@@ -324,7 +352,7 @@ static void lower_gpu(struct lowering *l, const struct form *f, const struct ker
     bytes = bytes < CONV_WORK_MOST ? (bytes + 255) / 256 * 256 : CONV_WORK_MOST;
     if (f->library->call.kind == CALL_GEMM)
         bytes = GEMM_WORK_BYTES;
-    lower(l, f->library, work_buffer(l->program, bytes));
+    lower(l, f->library, library_work_buffer(l->program, bytes));
 }
 
 #define LIBRARY(its_name, its_summary, target, does_accept, does_lower)                          \

@@ -160,6 +160,8 @@ static void turn(struct list *l, const struct turning *t, const struct knob *k, 
 static void turn_knobs(struct list *l, int stage) {
     const struct kernel_stage *s = l->from->stages[stage];
     struct turning t = {stage, stage_emitter(s, l->target), l->base->stages[stage].form};
+    if (t.emitter->is_named_only)
+        return;
     for (const struct knob *k = t.emitter->knobs; k->name; k++)
         for (int part = 0; part < knob_parts(k); part++) {
             int now = stage_choice(k, s, part);
@@ -250,7 +252,8 @@ static void change_stages(struct list *l, int stage) {
     for (const struct family *f = families; f->name; f++)
         for (int i = 0; f->emitters[i] && !family_has(f, FAMILY_NAMED_ONLY); i++) {
             arena_reset(&scratch);
-            change_emitter(l, &edit, f, f->emitters[i]);
+            if (!f->emitters[i]->is_named_only)
+                change_emitter(l, &edit, f, f->emitters[i]);
         }
     arena_reset(&scratch);
 }

@@ -127,6 +127,8 @@ static void try_stage(struct far *l, int number) {
         struct kernel_stage start = *now;
         struct objection why;
         struct grid g;
+        if ((*e)->is_named_only)
+            continue;
         if (*e != stage_emitter(now, l->target)) {
             start.n_knobs = 0;
             start.emitter = (*e)->name;

@@ -6,7 +6,8 @@
 
 #include "base/str.h"
 
-static const char *const kind_names[] = {[CALL_GEMM] = "gemm", [CALL_CONV] = "conv"};
+static const char *const kind_names[] = {
+    [CALL_GEMM] = "gemm", [CALL_CONV] = "conv", [CALL_CUTLASS] = "cutlass"};
 static const char *const math_names[] = {
     [CALL_F32] = "f32", [CALL_TF32] = "tf32", [CALL_F64] = "f64", [CALL_I32] = "i32"};
 
@@ -19,7 +20,24 @@ const struct call_clause *call_clauses(enum call_kind kind) {
         {"window", CONV_WINDOW, 3},   {"stride", CONV_STRIDE, 3},
         {"padding", CONV_PADDING, 3}, {"dilation", CONV_DILATION, 3},
         {"result", CONV_RESULT, 3},   {0}};
-    return kind == CALL_GEMM ? gemm : conv;
+    static const struct call_clause cutlass[] = {{"size", GEMM_M, 4},
+                                                 {"lhs", GEMM_LHS, 3},
+                                                 {"rhs", GEMM_RHS, 3},
+                                                 {"out", GEMM_OUT, 3},
+                                                 {"tile", CUTLASS_TILE, 3},
+                                                 {"cluster", CUTLASS_CLUSTER, 2},
+                                                 {"schedule", CUTLASS_SCHEDULE, 1},
+                                                 {"store", CUTLASS_STORE, 1},
+                                                 {"stages", CUTLASS_STAGES, 1},
+                                                 {"scheduler", CUTLASS_SCHEDULER, 1},
+                                                 {"raster", CUTLASS_RASTER, 1},
+                                                 {"swizzle", CUTLASS_SWIZZLE, 1},
+                                                 {0}};
+    return kind == CALL_GEMM ? gemm : kind == CALL_CONV ? conv : cutlass;
+}
+
+int call_numbers(enum call_kind kind) {
+    return kind == CALL_GEMM ? GEMM_NUMBERS : kind == CALL_CONV ? CONV_NUMBERS : CUTLASS_NUMBERS;
 }
 
 const char *call_kind_name(enum call_kind kind) {
@@ -56,6 +74,11 @@ void call_print(struct str *out, const struct call *c) {
             str_printf(out, "%s%lld", i ? ", " : "", (long long)c->number[k->first + i]);
         str_puts(out, ")");
     }
+    if (c->kind != CALL_CUTLASS || c->epilogue.n_steps == 0)
+        return;
+    str_puts(out, " epilogue(");
+    epilogue_print(out, &c->epilogue);
+    str_puts(out, ")");
 }
 
 // Far beyond any buffer; of convolutions, products of two of them stay within 64 bits.
@@ -118,24 +141,52 @@ static bool conv_is_whole(const int64_t *z) {
     return true;
 }
 
-const char *call_broken(const struct call *c, const enum dtype *types, const int64_t *sizes_bytes) {
-    const int64_t *z = c->number;
-    int n = c->kind == CALL_GEMM ? GEMM_NUMBERS : CONV_NUMBERS;
-    for (int i = 0; i < n; i++) {
-        bool may_be_zero = c->kind == CALL_GEMM
-                               ? i >= GEMM_LHS
-                               : i == CONV_TRANSPOSED || (i >= CONV_PADDING && i < CONV_DILATION);
-        int64_t most = c->kind == CALL_GEMM ? number_max : conv_number_max;
-        if (z[i] < !may_be_zero || z[i] > most)
-            return "a size is out of range";
+// What steps load lies within the buffers, each of which one of them loads.
+static const char *loads_broken(const struct call *c, const enum dtype *types, const int64_t *bytes,
+                                int n) {
+    const int64_t sizes[] = {c->number[GEMM_M], c->number[GEMM_N], c->number[GEMM_BATCH]};
+    int next = CALL_LOADED;
+    for (int i = 0; i < c->epilogue.n_steps; i++) {
+        const struct epilogue_step *s = &c->epilogue.steps[i];
+        if (s->kind != EPILOGUE_LOAD)
+            continue;
+        if (s->arg[0] != next++ || next > n)
+            return "its epilogue loads what is no argument, or not in their order";
+        if (!fits(span(sizes, s->stride, 3), types[s->arg[0]], bytes[s->arg[0]]))
+            return "what its epilogue loads does not fit its buffer";
     }
+    return next == n ? NULL : "it has an argument that its epilogue does not load";
+}
+
+static bool may_be_zero(enum call_kind kind, int i) {
+    switch (kind) {
+    case CALL_CONV:
+        return i == CONV_TRANSPOSED || (i >= CONV_PADDING && i < CONV_DILATION);
+    case CALL_CUTLASS:
+        return (i >= GEMM_LHS && i < CUTLASS_TILE) ||
+               (i >= CUTLASS_SCHEDULE && i < CUTLASS_SWIZZLE);
+    default:
+        return i >= GEMM_LHS;
+    }
+}
+
+const char *call_broken(const struct call *c, const enum dtype *types, const int64_t *sizes_bytes,
+                        int n) {
+    const int64_t *z = c->number;
+    int64_t most = c->kind == CALL_CONV ? conv_number_max : number_max;
+    for (int i = 0; i < call_numbers(c->kind); i++)
+        if (z[i] < !may_be_zero(c->kind, i) || z[i] > most)
+            return "a size is out of range";
     if (types[CALL_LHS] != types[CALL_RHS])
         return "its operands have different types";
-    if (c->kind == CALL_GEMM)
-        return gemm_fits(z, types, sizes_bytes) ? NULL : "it does not fit its buffers";
-    if (z[CONV_AXES] > 3 || z[CONV_TRANSPOSED] > 1)
-        return "a size is out of range";
-    if (!conv_is_whole(z))
-        return "image, window and result do not fit each other";
-    return conv_fits(z, types, sizes_bytes) ? NULL : "it does not fit its buffers";
+    if (c->kind == CALL_CONV) {
+        if (z[CONV_AXES] > 3 || z[CONV_TRANSPOSED] > 1)
+            return "a size is out of range";
+        if (!conv_is_whole(z))
+            return "image, window and result do not fit each other";
+        return conv_fits(z, types, sizes_bytes) ? NULL : "it does not fit its buffers";
+    }
+    if (!gemm_fits(z, types, sizes_bytes))
+        return "it does not fit its buffers";
+    return c->kind == CALL_CUTLASS ? loads_broken(c, types, sizes_bytes, n) : NULL;
 }

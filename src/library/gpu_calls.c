@@ -25,7 +25,7 @@ struct gpu_calls {
 };
 
 const struct gpu_library *gpu_library_of(const struct call *c) {
-    return c->kind == CALL_GEMM ? &gpu_cublaslt : &gpu_cudnn;
+    return c->kind == CALL_GEMM ? &gpu_cublaslt : c->kind == CALL_CONV ? &gpu_cudnn : &gpu_cutlass;
 }
 
 void *gpu_library_open(const struct gpu_library *l, struct error *err) {
@@ -66,9 +66,10 @@ bool gpu_calls_open(struct gpu_calls **out, const struct cuda *cu, const struct 
         if (p->steps[i].kind != STEP_CALL)
             continue;
         const struct gpu_library *l = gpu_library_of(p->steps[i].call);
-        void *handle = gpu_library_open(l, err);
+        void *handle = l->sonames ? gpu_library_open(l, err) : NULL;
+        bool is_there = handle || !l->sonames;
         c->steps[i].library = l;
-        c->steps[i].call = handle ? l->open(handle, p, &p->steps[i], err) : NULL;
+        c->steps[i].call = is_there ? l->open(handle, p, &p->steps[i], err) : NULL;
         if (!c->steps[i].call)
             return false;
     }
@@ -116,7 +117,7 @@ static bool tune(struct gpu_calls *c, int step, cuda_stream stream, const cuda_p
 // and whoever writes there before it cheats.
 static bool take_own(struct gpu_calls *c, const struct plan_step *s, cuda_pointer *args,
                      cuda_pointer *own, struct error *err) {
-    for (int i = CALL_OUT; i < s->n_args; i++) {
+    for (int i = CALL_OUT; i < s->n_args && i < CALL_LOADED; i++) {
         size_t bytes = (size_t)c->plan->buffers[s->args[i]].size_bytes;
         if (!cuda_ok(c->cu, c->cu->allocate(&own[i], bytes), "take memory", err))
             return false;

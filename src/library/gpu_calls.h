@@ -1,5 +1,5 @@
-// Calls of cuBLASLt and cuDNN in a runner on a GPU: opened with the plan, tried out once, then
-// issued into the stream that is captured, like launches.
+// Calls of cuBLASLt, cuDNN and kernels of CUTLASS's in a runner on a GPU: opened with the plan,
+// tried out once, then issued into the stream that is captured, like launches.
 //
 // No header of theirs is needed: what is called is declared in gpu_cublaslt.c and gpu_cudnn.c, from
 // their documented interfaces. A library proposes several algorithms for a call; each is timed on
@@ -21,9 +21,9 @@ struct gpu_call;
 // A library: a row with what is done in every case.
 struct gpu_library {
     const char *name;            // "cuBLASLt"
-    const char *const *sonames;  // newest first, NULL-terminated
+    const char *const *sonames;  // newest first, NULL-terminated; NULL: a call brings its object
     const char *version_symbol;  // a function without arguments that returns a size_t: 130002
-    // Called once for each call of a plan. The library is opened by then.
+    // Called once for each call of a plan. The library is opened by then, where it has a name.
     struct gpu_call *(*open)(void *handle, const struct plan *p, const struct plan_step *s,
                              struct error *err);
     // How many algorithms there are, found out with the buffers at hand; 0: none, and why.
@@ -33,7 +33,7 @@ struct gpu_library {
     int (*issue)(struct gpu_call *c, int algorithm, cuda_stream stream, const cuda_pointer *args);
     void (*close)(struct gpu_call *c);
 };
-extern const struct gpu_library gpu_cublaslt, gpu_cudnn;
+extern const struct gpu_library gpu_cublaslt, gpu_cudnn, gpu_cutlass;
 
 const struct gpu_library *gpu_library_of(const struct call *c);
 

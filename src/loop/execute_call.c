@@ -31,6 +31,22 @@ static void put(const struct calling *c, int64_t i, double value) {
     c->m->memory[b->id].writer[i] = BEFORE;
 }
 
+// What the epilogue makes of a sum; of a plain product the sum itself.
+static double finish(const struct calling *c, const int64_t at[3], double sum) {
+    const struct call *call = &c->call->call;
+    double loaded[CALL_LOADS_MAX];
+    int n = 0;
+    if (call->kind != CALL_CUTLASS)
+        return sum;
+    for (int i = 0; i < call->epilogue.n_steps; i++) {
+        const struct epilogue_step *s = &call->epilogue.steps[i];
+        if (s->kind == EPILOGUE_LOAD)
+            loaded[n++] = get(c, s->arg[0],
+                              at[0] * s->stride[0] + at[1] * s->stride[1] + at[2] * s->stride[2]);
+    }
+    return epilogue_evaluate(&call->epilogue, sum, loaded);
+}
+
 static void gemm(const struct calling *c) {
     const int64_t *z = c->z, *l = z + GEMM_LHS, *r = z + GEMM_RHS, *o = z + GEMM_OUT;
     for (int64_t b = 0; b < z[GEMM_BATCH]; b++)
@@ -40,7 +56,7 @@ static void gemm(const struct calling *c) {
                 for (int64_t k = 0; k < z[GEMM_K]; k++)
                     sum += get(c, CALL_LHS, i * l[0] + k * l[1] + b * l[2]) *
                            get(c, CALL_RHS, k * r[0] + j * r[1] + b * r[2]);
-                put(c, i * o[0] + j * o[1] + b * o[2], sum);
+                put(c, i * o[0] + j * o[1] + b * o[2], finish(c, (const int64_t[]){i, j, b}, sum));
             }
 }
 
@@ -102,8 +118,8 @@ static void conv(const struct calling *c) {
 void execute_call(struct machine *m, const struct loop_kernel *k) {
     struct calling c = {m, k->call, k->call->call.number};
     assert(k->call->n_args > CALL_OUT);
-    if (k->call->call.kind == CALL_GEMM)
-        gemm(&c);
-    else
+    if (k->call->call.kind == CALL_CONV)
         conv(&c);
+    else
+        gemm(&c);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "ir/cutlass.h"
 #include "loop/loop_call.h"
 #include "loop/range.h"
 
@@ -559,6 +560,18 @@ void text_grid(struct printer *p, const struct loop_kernel *k) {
     str_puts(&p->out, ")");
 }
 
+// What nvcc compiles for it, for readers: who compiles it makes the text anew.
+static void cutlass_comment(struct printer *p, const struct loop_call *c) {
+    enum dtype types[CALL_BUFFERS_MAX];
+    for (int i = 0; i < c->n_args; i++)
+        types[i] = c->args[i]->dtype;
+    for (const char *line = cutlass_text(p->arena, &c->call, types); *line;) {
+        size_t len = strcspn(line, "\n");
+        str_printf(&p->out, "//%s%.*s\n", len ? " " : "", (int)len, line);
+        line += len + (line[len] == '\n');
+    }
+}
+
 void text_library_call(struct printer *p, const struct loop_kernel *k) {
     str_puts(&p->out, "#pragma hone ");
     call_print(&p->out, &k->call->call);
@@ -566,6 +579,8 @@ void text_library_call(struct printer *p, const struct loop_kernel *k) {
     for (int i = 0; i < k->call->n_args; i++)
         str_printf(&p->out, "%s%s", i ? ", " : "", k->call->args[i]->plan);
     str_puts(&p->out, ")\n");
+    if (k->call->call.kind == CALL_CUTLASS)
+        cutlass_comment(p, k->call);
 }
 
 void text_arguments(struct printer *p, const struct loop_kernel *k) {

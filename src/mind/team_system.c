@@ -39,7 +39,7 @@ static void put_families(struct str *out, const struct target *t) {
         bool has_many = family_count_emitters(f, t) > 1;
         for (int i = 0; f->emitters[i]; i++) {
             const struct emitter *e = f->emitters[i];
-            if (!e->runs_on(t) || family_has(f, FAMILY_NAMED_ONLY))
+            if (!e->runs_on(t) || family_has(f, FAMILY_NAMED_ONLY) || e->is_named_only)
                 continue;
             str_printf(out, "- **%s%s%s**: %s\n", f->name, has_many ? " as " : "",
                        has_many ? e->name : "", e->summary);

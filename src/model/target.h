@@ -38,6 +38,7 @@ struct target {
     int registers_per_sm, threads_per_sm, blocks_per_sm;
     int64_t memory_bytes;
     const char *driver;  // "580.159.03, CUDA 13.0"
+    char cutlass[24];    // version of CUTLASS where there is one (model/cutlass_path.h), else ""
     // Both. On a GPU l1 is the shared memory of a multiprocessor and l2 the last level.
     int64_t l1_bytes, l2_bytes, llc_bytes;
     double top_clock_hz;  // top boost; a cautious upper bound where the machine hides it
@@ -76,6 +77,9 @@ double target_on_chip_bytes(const struct target *t);
 const char *target_kernel_name(const struct target *t);
 
 bool target_has_clusters(const struct target *t);
+
+// Is there CUTLASS for it on this machine? Sets `cutlass`.
+void target_find_cutlass(struct target *t);
 
 // What a block of threads may use, in words: "227 KiB shared memory per block, ...".
 const char *target_limits(struct arena *a, const struct target *t);

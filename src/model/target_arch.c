@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "model/cutlass_path.h"
 #include "model/target.h"
 
 // Limits from the vendor's programming guide, table of compute capabilities; sizes and rates of
@@ -40,6 +41,7 @@ bool target_of_arch(const char *arch, struct target *t) {
         t->top_clock_known = true;
         t->peak_bytes_per_s = a->bytes_per_s;
         target_set_peaks(t, a->major, 0);
+        target_find_cutlass(t);
         return true;
     }
     return false;
@@ -57,6 +59,13 @@ static int capability(const struct target *t) {
 
 bool target_has_clusters(const struct target *t) {
     return capability(t) >= 90;
+}
+
+void target_find_cutlass(struct target *t) {
+    struct cutlass_path c;
+    t->cutlass[0] = '\0';
+    if (strcmp(t->isa, "sm_90a") == 0 && cutlass_path_find(&c))
+        memcpy(t->cutlass, c.version, sizeof t->cutlass);
 }
 
 // 1024 threads per block, 255 registers per thread and clusters of 8 are the same on all of them.

@@ -1,4 +1,5 @@
 // The JSON form of a target's facts, for records, messages and spools.
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -39,6 +40,8 @@ json_t *target_to_json(const struct target *t) {
     else
         json_object_update_new(json, json_pack("{s:i, s:i}", "threads", t->n_threads,
                                                "vector_bytes", t->vector_bytes));
+    if (t->cutlass[0])
+        json_object_set_new(json, "cutlass", json_string(t->cutlass));
     if (t->compiler)
         json_object_set_new(json, "compiler", json_string(t->compiler));
     json_object_set_new(json, "ceilings", t->ceilings.present ? ceilings_to_json(t) : json_null());
@@ -55,6 +58,8 @@ static void read_gpu(struct json_reader *r, struct arena *a, const json_t *json,
     t->blocks_per_sm = (int)json_read_int(r, json, "blocks_per_sm");
     t->memory_bytes = json_read_int(r, json, "memory_bytes");
     t->driver = json_read_string(r, a, json, "driver");
+    const char *cutlass = json_read_optional_string(r, a, json, "cutlass");
+    snprintf(t->cutlass, sizeof t->cutlass, "%s", cutlass ? cutlass : "");
     if (!r->failed && (t->sms <= 0 || t->shared_per_block <= 0 || t->registers_per_sm <= 0 ||
                        t->threads_per_sm <= 0))
         json_reader_fail(r, "a GPU without multiprocessors, registers or shared memory");

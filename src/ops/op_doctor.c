@@ -29,6 +29,7 @@
 #include "gpu/nvrtc.h"
 #include "library/blas.h"
 #include "llm/curl.h"
+#include "model/cutlass_path.h"
 #include "ops/op_llm.h"
 #include "ops/op_machine.h"
 #include "ops/op_resolution.h"
@@ -319,6 +320,20 @@ static int check_gpu(struct visit *v) {
     return n > 0 ? n : 0;
 }
 
+// Only blocks that name it need it.
+static void check_cutlass(struct visit *v) {
+    struct cutlass_path c;
+    bool is_there = cutlass_path_find(&c);
+    add(v, (struct doctor_part){
+               .name = "cutlass",
+               .state = is_there ? PART_OK : PART_ABSENT,
+               .found = is_there ? arena_printf(v->a, "%s: %s, compiled by %s", c.version,
+                                                c.include, c.nvcc)
+                                 : arena_strdup(v->a, c.why),
+               .advice = "no kernel block has a stage `gemm as cutlass`: let CUTLASS_PATH name a "
+                         "copy of CUTLASS 3 or later, and install nvcc"});
+}
+
 // Without it a GPU is passed over where no target is named, which no other command says.
 static void check_nvrtc(struct visit *v, int n_gpus) {
     struct nvrtc n;
@@ -464,6 +479,7 @@ bool op_doctor(struct arena *a, const struct doctor_request *q, struct doctor *d
     check_probe(&v);
     check_cpu(&v);
     check_nvrtc(&v, check_gpu(&v));
+    check_cutlass(&v);
     check_nvml(&v);
     check_sources(&v);
     check_curl(&v);

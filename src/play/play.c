@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/lease.h"
 #include "build/compile_cuda.h"
+#include "eval/cutlass_objects.h"
 #include "eval/gpu_handle.h"
 #include "family/source_plan.h"
 #include "ir/inputs.h"
@@ -98,6 +99,14 @@ static bool build_cubin(struct play *p, struct arena *a, const struct candidate 
     if (cubin.outcome != COMPILE_OK)
         return error_set(err, ERROR_PARSE, "it does not compile: %.300s", cubin.message);
     return file_keep(arena_printf(a, "%s/cubin", p->dir), cubin.bytes, cubin.len, err);
+}
+
+static bool build_calls(struct play *p, struct arena *a, struct plan *plan, struct error *err) {
+    struct compile_result c;
+    if (!cutlass_objects_build(a, p->cache, plan, &c, err))
+        return false;
+    return c.outcome == COMPILE_OK ||
+           error_set(err, ERROR_PARSE, "it does not compile: %.300s", c.message);
 }
 
 bool play_compile(struct play *p, struct arena *a, const struct candidate *c, const char **path,
@@ -320,7 +329,7 @@ bool play_candidate(struct play *p, struct arena *a, const struct candidate *c, 
                     struct profile *into, struct collected *out, struct error *err) {
     struct plan plan;
     if (!candidate_plan(a, p->problem, p->target, c, &plan, err) ||
-        !build_cubin(p, a, c, how == PLAY_FULL, err) ||
+        !build_cubin(p, a, c, how == PLAY_FULL, err) || !build_calls(p, a, &plan, err) ||
         !write_plan(p, a, &plan, how != PLAY_FULL, err) ||
         (!p->has_inputs && !write_inputs(p, &plan, err)))
         return false;

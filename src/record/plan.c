@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/str.h"
+#include "ir/cutlass.h"
 
 static const char *const role_names[] = {
     [BUFFER_INPUT] = "input", [BUFFER_OUTPUT] = "output", [BUFFER_SCRATCH] = "scratch"};
@@ -52,10 +54,24 @@ bool plan_has_calls(const struct plan *p) {
     return false;
 }
 
+void plan_call_types(const struct plan *p, const struct plan_step *s, enum dtype *types) {
+    for (int i = 0; i < s->n_args && i < CALL_BUFFERS_MAX; i++)
+        types[i] = p->buffers[s->args[i]].type;
+}
+
+static const char *configuration_broken(const struct call *c, const enum dtype *types) {
+    struct cutlass_objection why;
+    return c->kind != CALL_CUTLASS || cutlass_check(c, types, &why)
+               ? NULL
+               : "its configuration is none that CUTLASS has";
+}
+
 const char *plan_call_broken(const struct plan *p, const struct plan_step *s) {
     enum dtype types[CALL_BUFFERS_MAX];
     int64_t sizes[CALL_BUFFERS_MAX];
-    if (s->n_args < CALL_WORK || s->n_args > CALL_BUFFERS_MAX)
+    bool is_cutlass = s->call->kind == CALL_CUTLASS;
+    int most = is_cutlass ? CALL_BUFFERS_MAX : CALL_LOADED;
+    if (s->n_args < (is_cutlass ? CALL_LOADED : CALL_WORK) || s->n_args > most)
         return "it takes two operands, a result and perhaps memory to work in";
     for (int i = 0; i < s->n_args; i++) {
         if (s->args[i] < 0)
@@ -63,14 +79,15 @@ const char *plan_call_broken(const struct plan *p, const struct plan_step *s) {
         types[i] = p->buffers[s->args[i]].type;
         sizes[i] = p->buffers[s->args[i]].size_bytes;
     }
-    for (int i = CALL_OUT; i < s->n_args; i++) {
+    for (int i = CALL_OUT; i < s->n_args && i < CALL_LOADED; i++) {
         if (p->buffers[s->args[i]].role == BUFFER_INPUT)
             return "its result is an input";
-        for (int k = 0; k < i; k++)
-            if (s->args[k] == s->args[i])
+        for (int k = 0; k < s->n_args; k++)
+            if (k != i && s->args[k] == s->args[i])
                 return "its result overlaps another argument";
     }
-    return call_broken(s->call, types, sizes);
+    const char *broken = call_broken(s->call, types, sizes, s->n_args);
+    return broken ? broken : configuration_broken(s->call, types);
 }
 
 static json_t *numbers_to_json(const int64_t *values, int n) {
@@ -87,10 +104,19 @@ static json_t *shape_to_json(const struct plan_shape *s) {
                      (int)s->is_cooperative);
 }
 
-static json_t *call_to_json(const struct call *c, json_t *args) {
-    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "kind", "call", "call", call_kind_name(c->kind),
-                     "math", call_math_name(c->math), "numbers",
-                     numbers_to_json(c->number, CALL_NUMBERS_MAX), "args", args);
+static json_t *call_to_json(const struct plan_step *s, json_t *args) {
+    const struct call *c = s->call;
+    json_t *json = json_pack("{s:s, s:s, s:s, s:o, s:o}", "kind", "call", "call",
+                             call_kind_name(c->kind), "math", call_math_name(c->math), "numbers",
+                             numbers_to_json(c->number, call_numbers(c->kind)), "args", args);
+    if (c->kind != CALL_CUTLASS)
+        return json;
+    struct str epilogue = {0};
+    epilogue_print(&epilogue, &c->epilogue);
+    json_object_set_new(json, "epilogue", json_string(str_text(&epilogue)));
+    json_object_set_new(json, "object", json_optional_text(s->object));
+    str_reset(&epilogue);
+    return json;
 }
 
 static json_t *step_to_json(const struct plan_step *s) {
@@ -101,7 +127,7 @@ static json_t *step_to_json(const struct plan_step *s) {
     for (int i = 0; i < s->n_args; i++)
         json_array_append_new(args, json_integer(s->args[i]));
     if (s->kind == STEP_CALL)
-        return call_to_json(s->call, args);
+        return call_to_json(s, args);
     json_t *step = json_pack("{s:s, s:s, s:I, s:o}", "kind", "launch", "function", s->function,
                              "grid", (json_int_t)s->grid, "args", args);
     if (s->shape.block[0])
@@ -224,6 +250,14 @@ static void call_from_json(struct json_reader *r, struct arena *a, const json_t 
     if (!r->failed && (!call_kind_find(kind, &c->kind) || !call_math_find(math, &c->math)))
         json_reader_fail(r, "unknown call '%s' in '%s'", kind, math);
     numbers_from_json(r, json, "numbers", c->number, CALL_NUMBERS_MAX);
+    if (c->kind == CALL_CUTLASS) {
+        const char *epilogue = json_read_string(r, a, json, "epilogue");
+        const char *wrong =
+            r->failed ? NULL : epilogue_parse(epilogue, strlen(epilogue), &c->epilogue);
+        if (wrong)
+            json_reader_fail(r, "%s", wrong);
+        s->object = json_read_optional_string(r, a, json, "object");
+    }
     s->call = c;
     s->function = arena_printf(a, "library %s", call_kind_name(c->kind));
 }

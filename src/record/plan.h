@@ -81,6 +81,9 @@ struct plan_step {
     int fill_buffer;  // STEP_FILL
     double fill_value;
     const struct call *call;  // STEP_CALL
+    // Of a call that is compiled (CALL_CUTLASS): the shared object, as whoever compiled it sets it;
+    // no source says it.
+    const char *object;
 };
 
 struct plan {
@@ -132,6 +135,8 @@ bool plan_parse(struct arena *a, const char *source, const struct plan_context *
 
 // Does some step call a library?
 bool plan_has_calls(const struct plan *p);
+// Types of a call's arguments.
+void plan_call_types(const struct plan *p, const struct plan_step *s, enum dtype *types);
 // Why a call does not fit the buffers that it names; NULL: it does.
 const char *plan_call_broken(const struct plan *p, const struct plan_step *s);
 

@@ -37,7 +37,20 @@ static void arguments(struct plan_reader *r, struct plan_step *s) {
     reader_expect(r, ')');
 }
 
-// call = "call" ("gemm" | "conv") ("math" "(" name ")" | clause | "args" args)*
+// Its text reaches to the next parenthesis; ir/library_call.h reads it.
+static void epilogue(struct plan_reader *r, struct call *c) {
+    reader_expect(r, '(');
+    size_t len = r->failed ? 0 : strcspn(r->at, ")\n");
+    const char *wrong = r->failed ? NULL : epilogue_parse(r->at, len, &c->epilogue);
+    if (wrong)
+        reader_fail(r, "%s", wrong);
+    if (!r->failed)
+        r->at += len;
+    reader_expect(r, ')');
+}
+
+// call = "call" ("gemm" | "conv" | "cutlass")
+//        ("math" "(" name ")" | clause | "epilogue" "(" steps ")" | "args" args)*
 void reader_call(struct plan_reader *r) {
     struct call *c = arena_new(r->arena, struct call);
     const char *kind = reader_name(r, "what is called");
@@ -56,6 +69,8 @@ void reader_call(struct plan_reader *r) {
             math(r, c);
         else if (strcmp(word, "args") == 0 && !s->n_args)
             arguments(r, s);
+        else if (strcmp(word, "epilogue") == 0 && c->kind == CALL_CUTLASS)
+            epilogue(r, c);
         else
             numbers(r, c, word);
     }

@@ -17,7 +17,7 @@ trap 'exit 130' INT TERM
 export HOME="$TMP/home" XDG_CACHE_HOME="$TMP/cache" XDG_CONFIG_HOME="$TMP/config"
 export XDG_DATA_HOME="$TMP/data" XDG_RUNTIME_DIR="$TMP/run" LC_ALL=C
 export TERM=xterm  # a test of another one says so
-unset NO_COLOR HONE_LOG HONE_BUILD_CC HONE_RUN_THREADS HONE_STORE_PATH
+unset CUTLASS_PATH NO_COLOR HONE_LOG HONE_BUILD_CC HONE_RUN_THREADS HONE_STORE_PATH
 export HONE_MEMORY_PATH=off  # a run shall not depend on those before it; t605 turns it on
 unset ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN OPENAI_API_KEY HONE_LLM_KEY HONE_LLM_PROVIDER
 unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
