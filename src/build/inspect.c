@@ -118,7 +118,7 @@ static bool read_address(const char *at, const char *end, struct address *out) {
     if (*open == ',') {
         open++;
         out->index = read_reg(&open);
-        out->scale = *open == ',' ? atoi(open + 1) : 1;
+        out->scale = *open == ',' ? (int)strtol(open + 1, NULL, 10) : 1;
     }
     return true;
 }
