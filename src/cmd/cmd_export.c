@@ -77,8 +77,8 @@ static bool run(int argc, char **argv, struct error *err) {
                out.is_confirmed ? "the champion of run" : "not confirmed: of run", out.run,
                out.node);
         printf("    %s;\n", out.prototype);
-        printf("build and check it: make -C %s && %s%s/check\n", o.dir, o.dir[0] == '/' ? "" : "./",
-               o.dir);
+        printf("build and check it: make -C %s && %s%s/check\n", o.dir,
+               o.dir[0] == '/' || o.dir[0] == '.' ? "" : "./", o.dir);
     }
     arena_reset(&a);
     return ok;

@@ -291,9 +291,9 @@ static const struct loop_expr *plain_sum(struct wgmma_build *x, struct loop_buil
     return loop_load(x->a, sum, zero, 1, 1);
 }
 
-// One element: once more, and stored over what is there.
-static void mend_element(struct wgmma_build *x, struct loop_builder *b, const struct loop_expr *row,
-                         const struct loop_expr *column) {
+// One element that was lost in scaling: computed once more, and stored over what is there.
+static void recompute_element(struct wgmma_build *x, struct loop_builder *b,
+                              const struct loop_expr *row, const struct loop_expr *column) {
     struct loop_builder missing;
     struct axis_map map = identity(x);
     const struct loop_expr *first = loop_binary(x->a, LOOP_MUL, wgmma_factor(x, &x->lhs, 0, row, 1),
@@ -329,7 +329,7 @@ static void find_pair(struct wgmma_build *x, struct loop_builder *b, const struc
 }
 
 // Rare and slow: the thread's own elements, one after the other.
-static void mend(struct wgmma_build *x, struct loop_builder *b, const struct wgmma_place *p) {
+static void recompute(struct wgmma_build *x, struct loop_builder *b, const struct wgmma_place *p) {
     struct loop_builder some, by_pair, inside_row, by_lane, inside;
     const struct loop_expr *least = loop_load(x->a, x->least, num(x, 0), 1, 1);
     open_if_true(x, b, loop_binary(x->a, LOOP_LE, least, loop_real(x->a, 0)), &some);
@@ -342,7 +342,7 @@ static void mend(struct wgmma_build *x, struct loop_builder *b, const struct wgm
     column = add(x, column, loop_open_for(&inside_row, &f, &by_lane));
     column = loop_let(&by_lane, "column", column);
     loop_open_if(&by_lane, column, x->l->space.extent[x->rhs.group], &inside);
-    mend_element(x, &inside, row, column);
+    recompute_element(x, &inside, row, column);
     loop_close(&by_lane, &inside);
     loop_close(&inside_row, &by_lane);
     loop_close(&by_pair, &inside_row);
@@ -404,7 +404,7 @@ void wgmma_store_shares(struct wgmma_build *x, struct loop_builder *b) {
     loop_close(&inner, &guard);
     loop_close(b, &inner);
     if (x->least)
-        mend(x, b, &p);
+        recompute(x, b, &p);
 }
 
 void wgmma_store_tile(struct wgmma_build *x, struct loop_builder *b,
@@ -433,5 +433,5 @@ void wgmma_store_tile(struct wgmma_build *x, struct loop_builder *b,
     // Other threads may have stored what is stored again.
     if (x->z.staged_bytes)
         loop_intrinsic(b, INTRINSIC_WARP_SYNC, NULL);
-    mend(x, b, &p);
+    recompute(x, b, &p);
 }

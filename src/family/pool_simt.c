@@ -14,6 +14,7 @@
 #include "family/fold.h"
 #include "family/gpu.h"
 #include "family/nest.h"
+#include "family/pool_windows.h"
 #include "ir/detail.h"
 
 static const int threads_grid[] = {32, 64, 128, 256, 512, 1024, -1};
@@ -58,29 +59,6 @@ static bool has_rows(const struct node *n) {
     return n->detail->window.n_axes > 1;
 }
 
-// Taps of all axes but the last two.
-static int64_t outer_taps(const struct window *w) {
-    int64_t n = 1;
-    for (int i = 0; i + 2 < w->n_axes; i++)
-        n *= w->size[i];
-    return n;
-}
-
-// Does row number `row` of what `items` windows cover, one `stride` below the other, belong to the
-// window of `item`? Then as which tap; -1: no.
-static int tap_of(const struct window *w, int item, int row) {
-    int i = w->n_axes - 2;
-    int64_t at = row - item * w->stride[i];
-    return at >= 0 && at % w->dilation[i] == 0 && at / w->dilation[i] < w->size[i]
-               ? (int)(at / w->dilation[i])
-               : -1;
-}
-
-static int64_t n_rows(const struct window *w, int items) {
-    int i = w->n_axes - 2;
-    return (items - 1) * w->stride[i] + (w->size[i] - 1) * w->dilation[i] + 1;
-}
-
 // Elements that the windows of a block cover, where they have one axis and neighbours' begin at
 // neighbours.
 static int64_t tile_of(const struct node *n, const struct choice *c) {
@@ -99,14 +77,7 @@ static int64_t n_loads(const struct node *n, int items) {
     const struct window *w = &n->detail->window;
     if (!has_rows(n))
         return items * w->size[0];
-    int64_t used = 0;
-    for (int row = 0; row < n_rows(w, items); row++) {
-        bool is_used = false;
-        for (int item = 0; item < items; item++)
-            is_used |= tap_of(w, item, row) >= 0;
-        used += is_used;
-    }
-    return outer_taps(w) * used * w->size[w->n_axes - 1];
+    return pool_outer_taps(w) * pool_used_rows(w, items) * w->size[w->n_axes - 1];
 }
 
 // Groups of items along the axis that they lie on; threads' worth of the last axis.
@@ -236,10 +207,10 @@ static void join(const struct build *x, struct loop_builder *b, int item,
 static void fold_plane(const struct build *x, struct scope *plane, const struct loop_expr *line) {
     const struct window *w = &x->node->detail->window;
     int rank = x->node->shape.rank, axis = w->n_axes - 2;
-    for (int row = 0; row < n_rows(w, x->c.items); row++) {
+    for (int row = 0; row < pool_covered_rows(w, x->c.items); row++) {
         const struct loop_expr *e = NULL;
         for (int item = 0; item < x->c.items; item++) {
-            int tap = tap_of(w, item, row);
+            int tap = pool_tap(w, item, row);
             if (tap < 0)
                 continue;
             if (!e) {
@@ -258,7 +229,7 @@ static void fold_plane(const struct build *x, struct scope *plane, const struct 
 
 static void fold_planes(const struct build *x, struct scope *s, const struct loop_expr *line) {
     const struct window *w = &x->node->detail->window;
-    for (int64_t p = 0; p < outer_taps(w); p++) {
+    for (int64_t p = 0; p < pool_outer_taps(w); p++) {
         struct scope plane = scope_inside(s, s->builder);
         int64_t rest = p;
         for (int i = w->n_axes - 3; i >= 0; i--) {

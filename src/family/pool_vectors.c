@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "family/fold.h"
 #include "family/gpu.h"
+#include "family/pool_windows.h"
 #include "ir/detail.h"
 
 static const int threads_grid[] = {32, 64, 128, 256, 512, 1024, -1};
@@ -92,28 +93,6 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
 
 // ---- which rows and vectors a thread reads
 
-// As which tap does row number `row` of what `items` windows cover belong to that of `item`? -1: to
-// none.
-static int tap_of(const struct window *w, int item, int row) {
-    int i = w->n_axes - 2;
-    int64_t at = row - item * w->stride[i];
-    return at >= 0 && at % w->dilation[i] == 0 && at / w->dilation[i] < w->size[i]
-               ? (int)(at / w->dilation[i])
-               : -1;
-}
-
-static int64_t covered_rows(const struct window *w, int items) {
-    int i = w->n_axes - 2;
-    return (items - 1) * w->stride[i] + (w->size[i] - 1) * w->dilation[i] + 1;
-}
-
-static int64_t outer_taps(const struct window *w) {
-    int64_t n = 1;
-    for (int i = 0; i + 2 < w->n_axes; i++)
-        n *= w->size[i];
-    return n;
-}
-
 // Elements of a row that a thread's windows cover, from `first` on, counted from where its first
 // window would begin without padding.
 static int64_t first_of(const struct pool *p) {
@@ -135,14 +114,7 @@ static int64_t n_vectors(const struct pool *p, int columns) {
 }
 
 static int64_t n_loads(const struct pool *p, const struct choice *c) {
-    int64_t used = 0;
-    for (int row = 0; row < covered_rows(p->w, c->items); row++) {
-        bool is_used = false;
-        for (int item = 0; item < c->items; item++)
-            is_used |= tap_of(p->w, item, row) >= 0;
-        used += is_used;
-    }
-    return outer_taps(p->w) * used * n_vectors(p, c->columns);
+    return pool_outer_taps(p->w) * pool_used_rows(p->w, c->items) * n_vectors(p, c->columns);
 }
 
 static int64_t groups_of(const struct pool *p, const struct choice *c) {
@@ -319,7 +291,7 @@ static void fold_row(const struct build *x, struct loop_builder *b, int row,
         all = loop_let(b, "row", where(x, ok, all));
         for (int item = 0; item < x->c.items; item++) {
             const struct loop_expr *at = number(x, (int64_t)item * x->c.columns + j);
-            if (tap_of(w, item, row) >= 0)
+            if (pool_tap(w, item, row) >= 0)
                 loop_store(b, x->sum, at,
                            op2(x, x->op, loop_load(x->l->arena, x->sum, at, 1, 1), all), false);
         }
@@ -331,16 +303,16 @@ static void fold_plane(const struct build *x, struct loop_builder *b, const stru
                        const struct loop_expr *plane_ok) {
     const struct loop_expr **element = arena_array(x->l->arena, const struct loop_expr *,
                                                    end_of(&x->p, x->c.columns) - first_of(&x->p));
-    for (int row = 0; row < covered_rows(x->p.w, x->c.items); row++) {
+    for (int row = 0; row < pool_covered_rows(x->p.w, x->c.items); row++) {
         int item = 0;
-        while (item < x->c.items && tap_of(x->p.w, item, row) < 0)
+        while (item < x->c.items && pool_tap(x->p.w, item, row) < 0)
             item++;
         if (item == x->c.items)
             continue;
         const struct loop_expr *ok = plane_ok, *out = op2(x, LOOP_ADD, x->first, number(x, item));
         // Items of the last group may lie beyond the last result.
         const struct loop_expr *at =
-            coordinate(x, x->p.last - 1, tap_of(x->p.w, item, row), out,
+            coordinate(x, x->p.last - 1, pool_tap(x->p.w, item, row), out,
                        (groups_of(&x->p, &x->c) - 1) * x->c.items + item + 1, &ok);
         at = op2(x, LOOP_ADD, base, op2(x, LOOP_MUL, at, number(x, x->p.width)));
         load_row(x, b, loop_let(b, "base", at), element);
@@ -351,9 +323,9 @@ static void fold_plane(const struct build *x, struct loop_builder *b, const stru
 static void fold_planes(const struct build *x, const struct scope *s) {
     const struct window *w = x->p.w;
     int lead = x->p.rank - w->n_axes;
-    for (int64_t t = 0; t < outer_taps(w); t++) {
+    for (int64_t t = 0; t < pool_outer_taps(w); t++) {
         const struct loop_expr *ok = NULL, *base = number(x, 0);
-        int64_t below = outer_taps(w), rest = t;
+        int64_t below = pool_outer_taps(w), rest = t;
         for (int i = 0; i < x->p.rank - 2; i++) {
             const struct loop_expr *at = s->index[x->l->space.group[i]];
             if (i >= lead) {
@@ -530,8 +502,8 @@ static double estimate(const struct form *f, const struct target *t, const struc
     // Loads through the first cache, 128 bytes a clock of each multiprocessor; what is folded; and
     // results, which go to shared memory one by one.
     double results = (double)c.items * c.columns;
-    double taps = (double)(covered_rows(p.w, c.items) * p.w->size[p.last]) / c.items *
-                  (double)outer_taps(p.w);
+    double taps = (double)(pool_covered_rows(p.w, c.items) * p.w->size[p.last]) / c.items *
+                  (double)pool_outer_taps(p.w);
     double each = loads / results * VECTOR_BYTES / 128 + (taps + 8) / 128;
     double used = (double)p.columns / ((double)c.threads * c.columns);
     double compute = each * (double)shape_count(&p.node->shape) / (t->sms * t->top_clock_hz) / used;

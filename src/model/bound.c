@@ -7,8 +7,8 @@
 #include "base/arena.h"
 #include "ir/detail.h"
 #include "ir/work.h"
-#include "model/again.h"
 #include "model/operations.h"
+#include "model/reread.h"
 #include "model/sheet.h"
 
 // Algorithms of the Strassen kind need fewer multiplications than a plain contraction. At
@@ -90,7 +90,7 @@ static void count_work(struct count *c) {
     w->vector_ops = vector_ops(c);
     w->chain_ops = operations_chain(c->a, p, &c->usual);
     bool *is_again = arena_array(c->a, bool, p->n_inputs + 1);
-    again_find(c->a, p, target_on_chip_bytes(c->t), is_again);
+    reread_find(c->a, p, target_on_chip_bytes(c->t), is_again);
     for (int i = 0; i < p->n_inputs; i++) {
         w->bytes_read += c->usual.input_bytes[i];
         w->bytes_least += c->least.input_bytes[i];

@@ -113,6 +113,19 @@ const char *export_header(struct arena *a, const struct export_view *e) {
 
 // ---- texts for people
 
+// A kernel is for its sizes, and built for where make runs.
+static void put_scope(struct str *out, const struct export_view *e) {
+    const struct graph *g = &e->problem->graph;
+    str_puts(out, "It is for these sizes alone:");
+    for (int i = 0; i < g->n_dims; i++)
+        str_printf(out, "%s %s = %lld", i ? "," : "", g->dims[i].name, (long long)g->dims[i].size);
+    str_puts(out, g->n_dims ? ".\n" : " those that the header states.\n");
+    if (!e->target->is_gpu)
+        str_puts(out,
+                 "make compiles it for the processor that make runs on (-march=native, CFLAGS).\n");
+    str_puts(out, "\n");
+}
+
 const char *export_readme(struct arena *a, const struct export_view *e) {
     const struct run *r = &e->view->run;
     const struct measurement *m = e->measurement;
@@ -125,6 +138,7 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
                "%d elements of each output with values computed in float64. It exits with\n"
                "0 when all are within what honest arithmetic in the declared precision gives.\n\n",
                e->symbol, EXPORT_SAMPLES);
+    put_scope(&out, e);
     str_printf(&out, "make test runs Python's test too. Use, from C:\n\n    %s;\n\n",
                export_prototype(a, e));
     str_printf(&out,
@@ -157,7 +171,11 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
                arena_printf(a, "%s.c, .h", e->symbol));
     str_printf(&out, "%-13s Python's way to call it, and its test\n",
                arena_printf(a, "%s.py", e->symbol));
+    if (export_streams(e))
+        str_puts(&out,
+                 "kernel_any.c  the same for arrays at addresses that the first cannot take\n");
     str_puts(&out, "check.c       the check; samples.h holds what it expects\n"
+                   "hone_*.h      what kernel and check include; Makefile builds all of it\n"
                    "PROOF.json    bound, samples, checks, versions, how to repeat it\n\n"
                    "This code is yours, without conditions.\n");
     return str_take(a, &out);

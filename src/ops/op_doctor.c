@@ -27,6 +27,7 @@
 #include "gpu/library.h"
 #include "gpu/nvml.h"
 #include "gpu/nvrtc.h"
+#include "library/blas.h"
 #include "llm/curl.h"
 #include "model/cutlass_path.h"
 #include "ops/op_llm.h"
@@ -393,6 +394,35 @@ static void check_curl(struct visit *v) {
     add(v, part);
 }
 
+// The candidate `library` on a CPU.
+static void check_library(struct visit *v) {
+    struct blas b;
+    struct error err = {0};
+    struct doctor_part part = {.name = "library"};
+    if (blas_open(&b, 1, &err)) {
+        part.found = arena_strdup(v->a, b.name);
+    } else {
+        part.state = PART_ABSENT;
+        part.found = arena_strdup(v->a, err.text);
+        part.advice = "products on a CPU cannot be compared with a library's";
+    }
+    add(v, part);
+}
+
+static void check_load(struct visit *v) {
+    double load;
+    long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (getloadavg(&load, 1) != 1)
+        return;
+    add(v,
+        (struct doctor_part){
+            .name = "load",
+            .state = load < (double)n_processors ? PART_OK : PART_UNSURE,
+            .found = arena_printf(v->a, "%.1f over the last minute, %ld processor%s", load,
+                                  n_processors, n_processors == 1 ? "" : "s"),
+            .advice = "other work disturbs what is timed: intervals are wide, little is resolved"});
+}
+
 static void check_llm(struct visit *v, const char *spec) {
     struct error err = {0};
     struct doctor_part part = {.name = "llm", .needed = true};
@@ -453,6 +483,8 @@ bool op_doctor(struct arena *a, const struct doctor_request *q, struct doctor *d
     check_nvml(&v);
     check_sources(&v);
     check_curl(&v);
+    check_library(&v);
+    check_load(&v);
     if (q->llm)
         check_llm(&v, q->llm);
     if (!check_resolution(&v, q, err))

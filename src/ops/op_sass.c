@@ -152,14 +152,14 @@ static void put_waits(struct str *s, const struct sass_kernel *k, int at, const 
 }
 
 // What an instruction is listed with.
-struct beside {
+struct instruction_notes {
     const char *text;  // NULL: names only
     const struct sass_stall *stall;
     const int *setter;
 };
 
 static void put_instruction(struct str *s, const struct sass_kernel *k, int at,
-                            const struct beside *b) {
+                            const struct instruction_notes *b) {
     const char *text = b->text;
     const struct sass_instruction *i = &k->code[at];
     bool is_hot = k->has_hot_loop && at >= k->hot_begin && at <= k->hot_end;
@@ -210,9 +210,9 @@ static void put_kernel(struct str *s, const struct sass_listing *l, int number) 
         str_printf(s, "; %d instructions are not known", k->n_unknown);
     str_puts(s, "\n");
     for (int i = 0; i < k->n; i++) {
-        struct beside b = {.text = l->texts ? l->texts[number][i] : NULL,
-                           .stall = l->stalls ? &l->stalls[number][i] : NULL,
-                           .setter = setter};
+        struct instruction_notes b = {.text = l->texts ? l->texts[number][i] : NULL,
+                                      .stall = l->stalls ? &l->stalls[number][i] : NULL,
+                                      .setter = setter};
         if (l->lines[number][i] > 0 && l->lines[number][i] != last)
             put_line(s, l->source, last = l->lines[number][i]);
         put_instruction(s, k, i, &b);

@@ -13,6 +13,8 @@ also '^ceilings  absent  not measured'
 also 'hone calibrate'
 also '^store     ok      none yet'
 also '^settings  ok'
+also '^library   (ok      OpenBLAS|ok      lib|absent  not installed: OpenBLAS )'
+also '^load      (ok|unsure) +[0-9.]+ over the last minute, [0-9]+ processor'
 [ ! -e .hone ] || fail "looking must not make a store"
 mkdir tmp
 TMPDIR=$TMP/tmp "$HONE" doctor >out

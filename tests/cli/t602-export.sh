@@ -26,6 +26,8 @@ for name in softmax gemm; do
     expect_match 0 '^arrays 4 bytes off: ok$' env PYTHONDONTWRITEBYTECODE=1 python3 "$name/test_$name.py"
     [ "$(printf '%s\n' "$got" | tail -1)" = ok ] || fail "test_$name.py: $got"
 done
+grep -q '^It is for these sizes alone: M = 96, N = 128\.$' softmax/README.txt || fail "$(cat softmax/README.txt)"
+grep -q '^kernel_any.c ' softmax/README.txt && [ -e softmax/kernel_any.c ] || fail 'the list of files'
 # An array of another type is refused in NumPy's words; /usr/bin has the Python that NumPy is for.
 other_type() {
     (cd softmax && PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -c "

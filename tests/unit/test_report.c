@@ -148,6 +148,7 @@ Test(report, says_where_a_speedup_is_not_resolved) {
     report_run(&out, &v);
     expect_in(&out, "3.00x over plain (not resolved: 0.30 to 3.10, 99% interval)\n");
     expect_in(&out, "3.00x over plain?");
+    expect_in(&out, "note      that the champion is faster than the baseline is not resolved");
     expect_in(&out, "?: not resolved, the interval holds 1");
     expect_in(&out,
               "Node 7.1 takes 1 ms. Whether that is faster than plain (3 ms) is not resolved:");

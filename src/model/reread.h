@@ -10,4 +10,4 @@ struct arena;
 
 // Per input of the problem, whether it is read a second time on a chip that keeps `on_chip` bytes.
 // Further passes are not counted: laws (online softmax, shifted variance) make one of them.
-void again_find(struct arena *a, const struct problem *p, double on_chip, bool *is_again);
+void reread_find(struct arena *a, const struct problem *p, double on_chip, bool *is_again);

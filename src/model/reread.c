@@ -1,6 +1,6 @@
 // A forward pass with sets of inputs as bits: which inputs reach both a reduction and what meets
 // its result.
-#include "model/again.h"
+#include "model/reread.h"
 
 #include <stdint.h>
 
@@ -59,7 +59,7 @@ static void visit(const struct sets *s, node_id id, uint64_t *again) {
     }
 }
 
-void again_find(struct arena *a, const struct problem *p, double on_chip, bool *is_again) {
+void reread_find(struct arena *a, const struct problem *p, double on_chip, bool *is_again) {
     int n_nodes = p->graph.n_nodes, n_words = (p->n_inputs + WORD - 1) / WORD;
     struct sets s = {p, on_chip, n_words, arena_array(a, struct seen, n_nodes + 1)};
     uint64_t *words = arena_array(a, uint64_t, (size_t)n_words * (2 * (size_t)n_nodes + 1) + 1);
