@@ -41,6 +41,7 @@ needed_to_check() {
     need_program pmccabe pmccabe
     need_program shellcheck shellcheck
     need_program git git
+    need_program procps ps
     # What the interpreter is compared with. Debian 12 has a package of PyTorch, Ubuntu 24.04 has none: there
     # that one test is left out, and says so.
     need python3-numpy "$usr"/lib/python3/dist-packages/numpy/__init__.py

@@ -32,7 +32,7 @@ deps() {
         /bin/sh "$ROOT/scripts/install-deps.sh" "$@"
 }
 build=' gcc make binutils libc6-dev libjansson-dev libsqlite3-dev libseccomp-dev libinih-dev'
-check=' libcriterion-dev clang clang-format pmccabe shellcheck git python3-numpy'
+check=' libcriterion-dev clang clang-format pmccabe shellcheck git procps python3-numpy'
 
 no_install=1
 expect 1 "missing; to install: apt-get install -y --no-install-recommends$build" deps
