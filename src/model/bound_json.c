@@ -14,16 +14,26 @@ static json_t *way_to_json(const struct bound *b, const struct realisation *way)
                      way->products > 0 ? way->products : 1);
 }
 
+static json_t *pipes_to_json(const double *of) {
+    json_t *pipes = json_object();
+    for (enum pipe i = 0; i < PIPE_COUNT; i++)
+        if (of[i] > 0)
+            json_object_set_new(pipes, pipe_name(i), json_real(of[i]));
+    return pipes;
+}
+
+static void read_pipes(const json_t *json, double *of) {
+    for (enum pipe i = 0; i < PIPE_COUNT; i++)
+        of[i] = json_number_value(json_object_get(json, pipe_name(i)));
+}
+
 static json_t *reach_to_json(const struct bound *b) {
     if (isnan(b->reach_s))
         return json_null();
-    json_t *pipes = json_object();
-    for (enum pipe i = 0; i < PIPE_COUNT; i++)
-        if (b->reach_pipe_s[i] > 0)
-            json_object_set_new(pipes, pipe_name(i), json_real(b->reach_pipe_s[i]));
-    return json_pack("{s:f, s:f, s:f, s:f, s:o, s:o}", "seconds", b->reach_s, "fixed_s",
+    return json_pack("{s:f, s:f, s:f, s:f, s:o, s:o, s:o}", "seconds", b->reach_s, "fixed_s",
                      b->reach_fixed_s, "memory_s", b->reach_memory_s, "compute_s",
-                     b->reach_compute_s, "pipes_s", pipes, "contraction",
+                     b->reach_compute_s, "pipes_s", pipes_to_json(b->reach_pipe_s),
+                     "contraction_flops", pipes_to_json(b->reach_flops), "contraction",
                      way_to_json(b, &b->reach_way));
 }
 
@@ -53,6 +63,29 @@ static json_t *light_to_json(const struct bound *b) {
     return json;
 }
 
+static const char *const left_out_names[REASON_SIDES] = {
+    [REASON_PRODUCTS] = "products", [REASON_BYTES] = "bytes"};
+
+static json_t *left_out_to_json(const struct bound *b) {
+    json_t *json = json_object();
+    for (int side = 0; side < REASON_SIDES; side++) {
+        json_t *causes = json_object();
+        for (enum limit_cause c = CAUSE_NONE; c < CAUSE_COUNT; c++)
+            if (b->left_out[side][c] > 0)
+                json_object_set_new(causes, limit_cause_name(c), json_real(b->left_out[side][c]));
+        json_object_set_new(json, left_out_names[side], causes);
+    }
+    return json;
+}
+
+static void read_left_out(const json_t *json, struct bound *b) {
+    for (int side = 0; side < REASON_SIDES; side++) {
+        const json_t *causes = json_object_get(json, left_out_names[side]);
+        for (enum limit_cause c = CAUSE_NONE; c < CAUSE_COUNT; c++)
+            b->left_out[side][c] = json_number_value(json_object_get(causes, limit_cause_name(c)));
+    }
+}
+
 static json_t *limit_to_json(const struct bound *b) {
     struct arena a = {0};
     json_t *json = json_pack("{s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "seconds", b->limit_s,
@@ -62,6 +95,7 @@ static json_t *limit_to_json(const struct bound *b) {
                              limit_reason_to_json(&b->reason[REASON_BYTES]), "why",
                              json_optional_text(bound_limit_why(&a, b)));
     put_load(json, &b->limit);
+    json_object_set_new(json, "left_out", left_out_to_json(b));
     arena_reset(&a);
     return json;
 }
@@ -157,6 +191,7 @@ bool bound_from_json(const json_t *json, struct bound *b, struct error *err) {
     read_load(limit, &b->limit);
     limit_reason_from_json(json_object_get(limit, "products"), &b->reason[REASON_PRODUCTS]);
     limit_reason_from_json(json_object_get(limit, "reads_and_writes"), &b->reason[REASON_BYTES]);
+    read_left_out(json_object_get(limit, "left_out"), b);
     read_light(&r, json_object_get(json, "speed_of_light"), b);
     const json_t *reach = json_object_get(json, "reach");
     if (json_is_object(reach)) {
@@ -164,9 +199,8 @@ bool bound_from_json(const json_t *json, struct bound *b, struct error *err) {
         b->reach_fixed_s = json_read_number(&r, reach, "fixed_s");
         b->reach_memory_s = json_read_number(&r, reach, "memory_s");
         b->reach_compute_s = json_read_number(&r, reach, "compute_s");
-        const json_t *pipes = json_object_get(reach, "pipes_s");
-        for (enum pipe i = 0; i < PIPE_COUNT; i++)
-            b->reach_pipe_s[i] = json_number_value(json_object_get(pipes, pipe_name(i)));
+        read_pipes(json_object_get(reach, "pipes_s"), b->reach_pipe_s);
+        read_pipes(json_object_get(reach, "contraction_flops"), b->reach_flops);
         read_way(json_object_get(reach, "contraction"), &b->reach_way);
     }
     b->side = read_side(&r, json);

@@ -137,6 +137,11 @@ Test(bound, survives_its_json_form) {
         json_t *json = bound_to_json(&b);
         cr_assert(bound_from_json(json, &back, &err));
         json_decref(json);
+        // What it says in words is made of all of it.
+        struct arena a = {0};
+        cr_assert_str_eq(bound_explain(&a, &gemm_problem, &back, &t),
+                         bound_explain(&a, &gemm_problem, &b, &t));
+        arena_reset(&a);
         cr_assert(eq(dbl, back.limit_s, b.limit_s));
         cr_assert(isnan(back.reach_s) == isnan(b.reach_s));
         cr_assert(eq(int, back.side, b.side));
