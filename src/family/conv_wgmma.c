@@ -13,26 +13,16 @@
 #include "family/conv_wgmma.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "family/gpu.h"
+#include "family/wgmma_knobs.h"
 
-static const int rows_grid[] = {64, 128, 256, -1};
-static const int columns_grid[] = {64, 128, 192, 256, -1};
-static const int warpgroups_grid[] = {1, 2, -1};
-static const int stages_grid[] = {2, 3, 4, 5, 6, 7, 8, -1};
 static const int min_blocks_grid[] = {1, 2, 3, 4, -1};
 
 static const struct knob knobs[] = {
-    {.name = "tile",
-     .summary = "rows and columns that a block works on",
-     .n_parts = 2,
-     .grid = {rows_grid, columns_grid}},
-    {.name = "warpgroups",
-     .summary = "warpgroups that multiply, each with its share of the rows",
-     .n_parts = 1,
-     .grid = {warpgroups_grid}},
-    {.name = "stages", .summary = "slices in shared memory", .n_parts = 1, .grid = {stages_grid}},
+    WGMMA_KNOB_TILE,
+    WGMMA_KNOB_WARPGROUPS,
+    WGMMA_KNOB_STAGES,
     {.name = "minblocks",
      .summary = "blocks that a multiprocessor shall hold",
      .n_parts = 1,
@@ -47,10 +37,6 @@ enum { CHANNELS_MIN = 24 };
 enum { CHUNK_TERMS = 128, CHUNK_TF32 = 512, CHUNK_PARTS = 32, REGISTERS_ELSE = 40 };
 // What a plan may have of scratch.
 #define SCRATCH_MAX ((int64_t)24000 << 20)
-
-static bool runs_on(const struct target *t) {
-    return t->is_gpu && t->isa && strcmp(t->isa, "sm_90a") == 0;
-}
 
 static const struct node *node_of(const struct form *f, node_id n) {
     return &f->region->graph->nodes[n];
@@ -369,17 +355,11 @@ static const struct shape_row {
 // With as many stages as there is room for, up to six.
 static bool set_shape(const struct form *f, const struct target *t, struct kernel_stage *s,
                       const struct shape_row *r) {
-    struct objection why;
     stage_set(s, "tile", 0, r->rows);
     stage_set(s, "tile", 1, r->columns);
     stage_set(s, "warpgroups", 0, r->warpgroups);
     stage_set(s, "minblocks", 0, r->resident);
-    for (int stages = 6; stages >= 2; stages--) {
-        stage_set(s, "stages", 0, stages);
-        if (is_legal(f, t, s, &why))
-            return true;
-    }
-    return false;
+    return wgmma_fill_stages(&conv_wgmma, f, t, s, 6);
 }
 
 // What measured best on an H200 of those that should take about as long: wide tiles for words and
@@ -414,7 +394,7 @@ const struct emitter conv_wgmma = {
     .name = "wgmma",
     .summary = "a convolution on tensor cores, copies and products by different warps",
     .knobs = knobs,
-    .runs_on = runs_on,
+    .runs_on = wgmma_runs_on,
     .accepts = accepts,
     .defaults = defaults,
     .is_legal = is_legal,

@@ -19,45 +19,23 @@
 #include <string.h>
 
 #include "family/gpu.h"
-
-static const int rows_grid[] = {64, 128, 256, -1};
-static const int columns_grid[] = {64, 128, 192, 256, -1};
-static const int warpgroups_grid[] = {1, 2, -1};
-static const int stages_grid[] = {2, 3, 4, 5, 6, 7, 8, -1};
-static const int group_grid[] = {1, 4, 8, 16, -1};
+#include "family/wgmma_knobs.h"
 
 static const int split_grid[] = {1, 2, 4, 8, -1};
-static const int apart_grid[] = {0, 1, -1};
-static const int cluster_grid[] = {1, 2, 4, -1};
 static const int boxes_grid[] = {1, 2, 3, 4, -1};
 
 static const struct knob knobs[] = {
-    {.name = "tile",
-     .summary = "rows and columns that a block works on",
-     .n_parts = 2,
-     .grid = {rows_grid, columns_grid}},
-    {.name = "warpgroups",
-     .summary = "warpgroups that multiply, each with its share of the rows",
-     .n_parts = 1,
-     .grid = {warpgroups_grid}},
-    {.name = "stages", .summary = "slices in shared memory", .n_parts = 1, .grid = {stages_grid}},
-    {.name = "group",
-     .summary = "rows of tiles that are walked together",
-     .n_parts = 1,
-     .grid = {group_grid}},
+    WGMMA_KNOB_TILE,
+    WGMMA_KNOB_WARPGROUPS,
+    WGMMA_KNOB_STAGES,
+    WGMMA_KNOB_GROUP,
     {.name = "split",
      .change = CHANGE_COMBINE,
      .summary = "blocks of a cluster that have the terms of a tile",
      .n_parts = 1,
      .grid = {split_grid}},
-    {.name = "apart",
-     .summary = "1: each warpgroup that multiplies has tiles of its own",
-     .n_parts = 1,
-     .grid = {apart_grid}},
-    {.name = "cluster",
-     .summary = "blocks with tiles side by side, which read what they share once for all",
-     .n_parts = 1,
-     .grid = {cluster_grid}},
+    WGMMA_KNOB_APART,
+    WGMMA_KNOB_CLUSTER,
     {.name = "boxes",
      .summary = "boxes of results that a warp has on their way, at most",
      .n_parts = 1,
@@ -535,10 +513,19 @@ static int group_for(const struct target *t, const struct shape_row *r) {
     return best;
 }
 
-// With as many stages as there is room for.
+bool wgmma_fill_stages(const struct emitter *e, const struct form *f, const struct target *t,
+                       struct kernel_stage *s, int most) {
+    struct objection why;
+    for (int stages = most; stages >= 2; stages--) {
+        stage_set(s, "stages", 0, stages);
+        if (e->is_legal(f, t, s, &why))
+            return true;
+    }
+    return false;
+}
+
 static bool set_shape(const struct form *f, const struct target *t, struct kernel_stage *s,
                       const struct shape_row *r, int split) {
-    struct objection why;
     stage_set(s, "tile", 0, r->rows);
     stage_set(s, "tile", 1, r->columns);
     stage_set(s, "group", 0, group_for(t, r));
@@ -547,12 +534,7 @@ static bool set_shape(const struct form *f, const struct target *t, struct kerne
     stage_set(s, "apart", 0, r->apart);
     stage_set(s, "cluster", 0, r->cluster);
     stage_set(s, "boxes", 0, r->boxes);
-    for (int stages = 8; stages >= 2; stages--) {
-        stage_set(s, "stages", 0, stages);
-        if (wgmma_is_legal(f, t, s, &why))
-            return true;
-    }
-    return false;
+    return wgmma_fill_stages(&gemm_wgmma, f, t, s, 8);
 }
 
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {

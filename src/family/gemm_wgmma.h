@@ -91,4 +91,9 @@ bool wgmma_is_legal(const struct form *f, const struct target *t, const struct k
                     struct objection *why);
 double wgmma_estimate(const struct form *f, const struct target *t, const struct kernel_stage *s);
 
+// Gives a stage as many slices in shared memory as there is room for, up to `most`. False: the rest
+// of the stage is not legal even with two.
+bool wgmma_fill_stages(const struct emitter *e, const struct form *f, const struct target *t,
+                       struct kernel_stage *s, int most);
+
 void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *s);

@@ -11,28 +11,15 @@
 #include <math.h>
 
 #include "family/gpu.h"
+#include "family/wgmma_knobs.h"
 
-static const int rows_grid[] = {64, 128, 256, -1};
-static const int columns_grid[] = {64, 128, 192, 256, -1};
-static const int warpgroups_grid[] = {1, 2, -1};
-static const int stages_grid[] = {2, 3, 4, 5, 6, 7, 8, -1};
-static const int group_grid[] = {1, 4, 8, 16, -1};
 static const int aside_grid[] = {0, 1, -1};
 
 static const struct knob knobs[] = {
-    {.name = "tile",
-     .summary = "rows and columns that a block works on",
-     .n_parts = 2,
-     .grid = {rows_grid, columns_grid}},
-    {.name = "warpgroups",
-     .summary = "warpgroups that multiply, each with its share of the rows",
-     .n_parts = 1,
-     .grid = {warpgroups_grid}},
-    {.name = "stages", .summary = "slices in shared memory", .n_parts = 1, .grid = {stages_grid}},
-    {.name = "group",
-     .summary = "rows of tiles that are walked together",
-     .n_parts = 1,
-     .grid = {group_grid}},
+    WGMMA_KNOB_TILE,
+    WGMMA_KNOB_WARPGROUPS,
+    WGMMA_KNOB_STAGES,
+    WGMMA_KNOB_GROUP,
     {.name = "aside",
      .change = CHANGE_LAW,
      .summary = "0: all rows of a group are one sum, as libraries have it",
@@ -171,19 +158,12 @@ static const struct shape_row {
 } shapes[] = {{128, 256, 2}, {128, 192, 2}, {128, 128, 2}, {128, 64, 2},
               {64, 256, 1},  {64, 128, 1},  {64, 64, 1}};
 
-// With as many stages as there is room for.
 static bool set_shape(const struct form *f, const struct target *t, struct kernel_stage *s,
                       const struct shape_row *r) {
-    struct objection why;
     stage_set(s, "tile", 0, r->rows);
     stage_set(s, "tile", 1, r->columns);
     stage_set(s, "warpgroups", 0, r->warpgroups);
-    for (int stages = 8; stages >= 2; stages--) {
-        stage_set(s, "stages", 0, stages);
-        if (is_legal(f, t, s, &why))
-            return true;
-    }
-    return false;
+    return wgmma_fill_stages(&ragged_wgmma, f, t, s, 8);
 }
 
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
