@@ -140,9 +140,13 @@ static void note_wrong(void *ctx, const char *words) {
 // On a CPU the judge's own runner was counted and its code read: what of that could not be had.
 static void note_absent(struct arena *a, struct candidate_profile *out) {
     for (int i = 0; i < n_sources; i++) {
+        const struct source *from = &sources[i];
         const char *why = "";
-        if (sources[i].is_cpu && !sources[i].find(a, &why))
-            note_wrong(&out->collected, arena_printf(a, "%s: %s", sources[i].gives, why));
+        bool is_silent = from->silent && !isfinite(profile_get(&out->profile, from->metric));
+        bool is_there = from->is_cpu && from->find(a, &why);
+        if (from->is_cpu && (!is_there || is_silent))
+            note_wrong(&out->collected,
+                       arena_printf(a, "%s: %s", from->gives, is_there ? from->silent : why));
     }
 }
 

@@ -101,6 +101,8 @@ const struct source sources[] = {
      .gives = "cycles of hot loops",
      .without = "chains of instructions in a CPU's loops are told by sums alone: install llvm",
      .is_cpu = true,
+     .silent = "llvm-mca has no model of this processor's instructions, or no loop without calls",
+     .metric = METRIC_HOT_CYCLES,
      .find = find_mca},
     {.name = "cubin", .gives = "machine code", .without = NULL, .find = find_cubin},
     {.name = "nvdisasm",

@@ -14,6 +14,10 @@ struct source {
     const char *gives;    // in words
     const char *without;  // what then is missing
     bool is_cpu;          // of kernels on a CPU
+    // Why it may have nothing of a kernel although it is there, and the metric (enum metric_id)
+    // that is absent then. NULL: it always has something.
+    const char *silent;
+    int metric;
     // What it is here ("13.0: /usr/local/cuda/lib64/libcupti.so.13"), or NULL and why not.
     const char *(*find)(struct arena *a, const char **why);
 };

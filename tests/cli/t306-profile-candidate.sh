@@ -19,6 +19,16 @@ expect_match 0 '^affine, default, on .*: ok' "$HONE" profile affine.hone default
 printf '%s\n' "$got" | grep -q '^affine, default, on Fake' && fail 'not on the CPU'
 has '^(counters    .* cycles|absent: counters of the processor: )'
 has '^(hot loop    .* cycles a turn by llvm-mca|absent: cycles of hot loops: )'
+# llvm-mca that knows the processor, and one that does not: LLVM 14 has no model of AVX-512 on newer AMD processors.
+mkdir knows not
+printf '%s\n' '#!/bin/sh' 'echo Iterations: 100; echo Total Cycles: 411; echo Block RThroughput: 2.0' >knows/llvm-mca
+printf '%s\n' '#!/bin/sh' 'echo error: found an unsupported instruction in the input assembly sequence. >&2; exit 1' >not/llvm-mca
+chmod +x knows/llvm-mca not/llvm-mca
+# Each with a cache of its own: what was found out about an object is kept with it.
+expect_match 0 '^hot loop    4.1 cycles a turn by llvm-mca, 2.0 by its units$' \
+    env PATH="$PWD/knows:$PATH" XDG_CACHE_HOME="$PWD/knows" "$HONE" profile affine.hone default
+expect_match 0 '^absent: cycles of hot loops: llvm-mca has no model of this processor' \
+    env PATH="$PWD/not:$PATH" XDG_CACHE_HOME="$PWD/not" "$HONE" profile affine.hone default
 printf '%s\n' "$got" | grep -q '^runs:' && fail 'no run of its own'
 valid candidate_profile "$HONE" profile --json affine.hone default
 # A node of a run on a CPU, where no target is named: on what its run was on.
