@@ -261,7 +261,7 @@ static bool is_untouched(struct judge *j, struct subject *s, int slot) {
             continue;
         const char *bytes = runner_bytes(&s->runner, b, slot);
         for (int i = 0; i < 16; i++) {
-            int64_t at = 4 * (int64_t)rng_below(&j->rng, ((uint64_t)p->size_bytes + 3) / 4);
+            int64_t at = 4 * (int64_t)rng_below(&j->hidden, ((uint64_t)p->size_bytes + 3) / 4);
             size_t n = p->size_bytes - at < 4 ? (size_t)(p->size_bytes - at) : 4;
             if (memcmp(bytes + at, &j->poison[slot], n) != 0)
                 return false;
@@ -400,7 +400,7 @@ static void fetch(void *ctx, bool is_output, int number, const struct box *b, vo
 static void check_spots(struct judge *j, struct arena *a, struct subject *s, int slot,
                         const struct spot_call *call, struct spot_result *r) {
     struct called c = {j, s, slot};
-    spot_check(a, &j->oracle, &(struct spot_source){fetch, &c}, call, &j->rng, r);
+    spot_check(a, &j->oracle, &(struct spot_source){fetch, &c}, call, &j->hidden, r);
 }
 
 static void pause_runner(struct subject *s) {

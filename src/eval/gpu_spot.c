@@ -287,7 +287,7 @@ static int choose_rows(struct looking *l) {
     if (!oracle_plan_has_rows(l->j->problem) || !interpret_carriers(l->j->problem, l->carries))
         return 0;
     for (int i = 0; i < ROWS; i++) {
-        int64_t row = (int64_t)rng_below(&l->j->rng, (uint64_t)s->size[0]);
+        int64_t row = (int64_t)rng_below(&l->j->hidden, (uint64_t)s->size[0]);
         bool is_new = true;
         for (int k = 0; k < n; k++)
             is_new = is_new && l->rows[k] != row;
@@ -306,7 +306,7 @@ void gpu_spot_check(struct judge *j, struct arena *a, struct subject *s, int slo
     l.n_rows = choose_rows(&l);
     bool by_card = j->gpu->has_oracle && (l.n_rows || is_few(j->problem)), is_dear = false;
     if (j->gpu->has_oracle && !by_card) {
-        enum spot_cost cost = spot_cost(&j->oracle, call, &j->rng);
+        enum spot_cost cost = spot_cost(&j->oracle, call, &j->hidden);
         if (cost == SPOT_SKIPPED)
             return;
         by_card = is_dear = cost == SPOT_DEAR && has_room(&l);
@@ -326,5 +326,5 @@ void gpu_spot_check(struct judge *j, struct arena *a, struct subject *s, int slo
         *r = (struct spot_result){.output = -1, .elements = ""};
     }
     struct called c = {j, s, slot};
-    spot_check(a, &j->oracle, &(struct spot_source){fetch_part, &c}, call, &j->rng, r);
+    spot_check(a, &j->oracle, &(struct spot_source){fetch_part, &c}, call, &j->hidden, r);
 }

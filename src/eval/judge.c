@@ -77,11 +77,12 @@ static void fill_context(struct judge *j) {
 }
 
 static void draw(struct judge *j, uint64_t seed) {
-    rng_init(&j->rng, seed);
+    rng_init_secret(&j->shown, seed, 0);
+    rng_init_secret(&j->hidden, seed, 1);
     oracle_reset(&j->oracle);
-    oracle_init(&j->oracle, j->problem, rng_next(&j->rng));
+    oracle_init(&j->oracle, j->problem, rng_next(&j->shown));
     j->oracle.n_threads = j->settings.n_threads;
-    j->digest_seed = rng_next(&j->rng);
+    j->digest_seed = rng_next(&j->hidden);
     j->ranking_sets = 0;
     verify_draw(j);
     for (int i = 0; i < SLOTS_MAX; i++) {
@@ -335,7 +336,7 @@ bool judge_candidate(struct judge *j, struct arena *a, const struct eval_job *jo
         (struct eval_result){.verdict = {.evidence = "", .error = {NAN, NAN, NAN, NAN, NAN, NAN}}};
     if (job->depth == EVAL_CONFIRM) {
         close_baseline(j);
-        draw(j, rng_next(&j->rng));
+        draw(j, rng_next(&j->hidden));
         j->device->forget(j);
     } else {
         verify_draw(j);

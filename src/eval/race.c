@@ -263,7 +263,7 @@ static bool start_incumbent(struct race *r) {
     if (!r->has_incumbent)
         log_info("the incumbent %s cannot be called: %s", r->job->incumbent->label, v.evidence);
     for (int slot = 0; slot < j->layout.n_slots; slot++)
-        j->device->renew(j, slot, rng_next(&j->rng));
+        j->device->renew(j, slot, rng_next(&j->shown));
     for (int i = 0; i < FIRST_PAIRS; i++)
         call_incumbent(r);
     return true;

@@ -74,7 +74,7 @@ void subject_close(struct judge *j, struct subject *s) {
 void subject_poison(struct judge *j, struct subject *s, int slot) {
     // A quiet NaN whose payload nobody can guess.
     if (!j->poison[slot])
-        j->poison[slot] = 0x7fc00000 | (uint32_t)(rng_next(&j->rng) & 0x3fffff);
+        j->poison[slot] = 0x7fc00000 | (uint32_t)(rng_next(&j->shown) & 0x3fffff);
     j->device->poison(j, s, slot);
 }
 
@@ -186,7 +186,7 @@ static bool check_new_outputs(struct judge *j, struct arena *a, struct subject *
                                    (long long)n_unwritten));
     // One call of the first ones is looked at in any case; which nobody knows.
     if (!s->look_at)
-        s->look_at = s->n_calls + 1 + (int)rng_below(&j->rng, LOOK_EARLY);
+        s->look_at = s->n_calls + 1 + (int)rng_below(&j->hidden, LOOK_EARLY);
     struct spot_call call = {c->call_s, s->n_calls == s->look_at, s->own_rms};
     j->device->spot_check(j, a, s, slot, &call, &r);
     s->n_spots += r.n_checked;

@@ -52,7 +52,7 @@ static void prepare(struct timing *t, int slot) {
 
 int timing_next_slot(struct judge *j) {
     int n = j->layout.n_slots, slot = 0;
-    int n_older = (int)rng_below(&j->rng, (uint64_t)(n < 4 ? 1 : n / 4));
+    int n_older = (int)rng_below(&j->shown, (uint64_t)(n < 4 ? 1 : n / 4));
     // The oldest but so many.
     for (int64_t after = -1; n_older >= 0; n_older--) {
         int64_t oldest = INT64_MAX;
@@ -109,7 +109,7 @@ static bool call_on(struct timing *t, struct subject *s, int set, double *second
     struct call_result call;
     give_turn(t, s);
     if (set < 0)
-        j->device->renew(j, slot, rng_next(&j->rng));
+        j->device->renew(j, slot, rng_next(&j->shown));
     else
         j->device->load(j, slot, (enum oracle_set)set);
     if (!subject_check(j, t->a, s, slot, &call, t->v)) {
@@ -136,14 +136,14 @@ static bool timed_call(struct timing *t, struct subject *s, double *seconds,
 static bool repeat_between(struct timing *t) {
     double ignored_s;
     struct trouble ignored = {0};
-    bool subject_first = rng_below(&t->j->rng, 2) == 0;
+    bool subject_first = rng_below(&t->j->shown, 2) == 0;
     return call_on(t, t->subject, SET_DECLARED, &ignored_s, &ignored) &&
            timed_call(t, subject_first ? t->subject : t->baseline, &ignored_s, &ignored) &&
            timed_call(t, subject_first ? t->baseline : t->subject, &ignored_s, &ignored);
 }
 
 static bool timed_block(struct timing *t) {
-    bool subject_first = rng_below(&t->j->rng, 2) == 0;
+    bool subject_first = rng_below(&t->j->shown, 2) == 0;
     struct trouble trouble = {0};
     int64_t steal = environment_steal(&t->environment);
     int64_t throttles = environment_throttles(&t->environment);
@@ -368,7 +368,7 @@ static bool time_all(struct timing *t) {
     t->start_ns = clock_now_ns();
     trials_begin(&t->trials, t->start_ns);
     do {
-        bool is_repeated = t->depth != EVAL_SCREEN && rng_below(&t->j->rng, REPEAT_RATE) == 0;
+        bool is_repeated = t->depth != EVAL_SCREEN && rng_below(&t->j->shown, REPEAT_RATE) == 0;
         if ((is_repeated && !repeat_between(t)) || !timed_block(t))
             return false;
         trials_note(&t->trials, &t->samples, clock_now_ns());

@@ -64,13 +64,13 @@ void verify_draw(struct judge *j) {
     j->screening_set =
         relations_longest_sum(j->problem) > DROWNING_SUM
             ? SET_DIGITS
-            : (enum oracle_set)(SET_INTEGERS + rng_below(&j->rng, SET_EQUAL - SET_INTEGERS));
+            : (enum oracle_set)(SET_INTEGERS + rng_below(&j->shown, SET_EQUAL - SET_INTEGERS));
     if (j->ranking_sets && !is_small(j))
         return;
     j->ranking_sets = 0;
     while (__builtin_popcount(j->ranking_sets) < RANKING_EXTRA)
-        j->ranking_sets |=
-            1U << (SET_EQUAL + rng_below(&j->rng, SET_DRAWN - SET_EQUAL)) & adversarial(j->problem);
+        j->ranking_sets |= 1U << (SET_EQUAL + rng_below(&j->shown, SET_DRAWN - SET_EQUAL)) &
+                           adversarial(j->problem);
 }
 
 unsigned verify_sets(const struct judge *j, enum eval_depth depth) {
@@ -91,7 +91,7 @@ static void add(struct order *o, enum oracle_set set, int slot) {
 
 static void shuffle(struct judge *j, struct check *calls, int n) {
     for (int i = n - 1; i > 0; i--) {
-        int other = (int)rng_below(&j->rng, (uint64_t)i + 1);
+        int other = (int)rng_below(&j->shown, (uint64_t)i + 1);
         struct check c = calls[i];
         calls[i] = calls[other];
         calls[other] = c;
@@ -111,7 +111,7 @@ static void choose_order(struct judge *j, enum eval_depth depth, struct order *o
     int n_first = o->n;
     for (int s = SET_INTEGERS; s < SET_COUNT; s++)
         if (sets >> s & 1) {
-            slot_of[s] = (int)rng_below(&j->rng, 2);
+            slot_of[s] = (int)rng_below(&j->shown, 2);
             add(o, (enum oracle_set)s, slot_of[s]);
         }
     if (depth == EVAL_SCREEN) {

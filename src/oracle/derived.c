@@ -49,7 +49,7 @@ static void *allocate(size_t count, size_t size) {
 static int64_t *draw_order(const struct oracle *o, int64_t rows) {
     int64_t *order = allocate((size_t)rows, sizeof *order);
     struct rng r;
-    rng_init(&r, o->seed ^ UINT64_C(0x726f7773));
+    rng_init_secret(&r, o->seed, UINT64_C(0x726f7773));
     for (int64_t i = 0; i < rows; i++) {
         int64_t at = (int64_t)rng_below(&r, (uint64_t)i + 1);
         order[i] = order[at];

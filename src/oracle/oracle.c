@@ -147,7 +147,7 @@ int oracle_patches(const struct oracle *o, enum oracle_set set, int input,
         return 0;
     struct inputs_job job = oracle_job(o, SET_DECLARED, input);
     struct rng r;
-    rng_init(&r, o->seed ^ ((uint64_t)set * UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)input);
+    rng_init_secret(&r, o->seed, (uint64_t)set * INPUTS_MAX + (uint64_t)input);
     int n = 0;
     for (int try = 0; try < TRIES && n < PATCHES && count > 1; try++) {
         // A value from elsewhere in the same input: as likely as any other, but not here.

@@ -59,7 +59,7 @@ Test(judge, takes_slots_by_chance_but_none_soon_again) {
         struct judge *j = calloc(1, sizeof *j);
         int n = counts[c], last[SLOTS_MAX], n_in_order = 0, before = -1;
         j->layout.n_slots = n;
-        rng_init(&j->rng, 5);
+        rng_init_secret(&j->shown, 5, 0);
         for (int i = 0; i < SLOTS_MAX; i++) {
             j->slot_used[i] = i;
             last[i] = -1;

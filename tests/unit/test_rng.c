@@ -4,7 +4,7 @@
 
 // The generator as published (Blackman and Vigna): state 1, 2, 3, 4.
 Test(rng, is_xoshiro256starstar) {
-    struct rng r = {{1, 2, 3, 4}};
+    struct rng r = {.state = {1, 2, 3, 4}};
     static const uint64_t want[] = {11520, 0, 1509978240, 1215971899390074240};
     for (int i = 0; i < 4; i++)
         cr_assert_eq(rng_next(&r), want[i]);
@@ -64,4 +64,44 @@ Test(rng, unit_stays_below_one) {
 
 Test(rng, entropy_differs) {
     cr_assert_neq(rng_entropy(), rng_entropy());
+}
+
+// SipHash-2-4 by the key 00 01 .. 0f of the message 00 01 .. 0f, as its reference vectors have it.
+Test(rng, secret_stream_is_siphash) {
+    uint64_t low = UINT64_C(0x0706050403020100), high = UINT64_C(0x0f0e0d0c0b0a0908);
+    struct rng r = {.state = {low, high, low, high}, .is_secret = true};
+    cr_assert_eq(rng_next(&r), UINT64_C(0x3f2acc7f57c29bdb));
+    cr_assert_eq(r.state[3], high + 1);
+}
+
+// Of the words that a judge shows, what is drawn in another domain does not depend.
+Test(rng, domains_of_a_secret_stream_are_apart) {
+    struct rng shown, hidden, again;
+    rng_init_secret(&shown, 7, 0);
+    rng_init_secret(&hidden, 7, 1);
+    rng_init_secret(&again, 7, 1);
+    int n_equal = 0;
+    for (int i = 0; i < 100; i++) {
+        uint64_t x = rng_next(&hidden);
+        n_equal += rng_next(&shown) == x;
+        cr_assert_eq(rng_next(&again), x);
+        rng_next(&shown);
+    }
+    cr_assert_eq(n_equal, 0);
+}
+
+// One step of the linear generator maps a sum of states to the sum of their images, bit by bit: so
+// 31 words of 15 bits give all of it away. A count that goes up by one leaves no such relation.
+Test(rng, secret_stream_is_not_linear) {
+    int n_linear = 0;
+    for (uint64_t seed = 1; seed <= 64; seed++) {
+        struct rng r[4];
+        uint64_t sum = 0;
+        for (uint64_t i = 0; i < 4; i++) {
+            rng_init_secret(&r[i], seed ^ i << 32, 0);
+            sum ^= rng_next(&r[i]);
+        }
+        n_linear += (sum & 0xff) == 0;
+    }
+    cr_assert_lt(n_linear, 6, "%d of 64 sums are 0, where one in 256 is by chance", n_linear);
 }
