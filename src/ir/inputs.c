@@ -158,9 +158,34 @@ static bool digits(const struct problem *p, const struct distribution *d, enum d
     return true;
 }
 
+// Where the mean is taken from the data they lie at 4096 deviations or more: then the rounding of
+// one square to f32 is as large as the variance, so that the mean of the squares less the square of
+// the mean loses it at any length and in any order of sums. Around a power of two: a long chain
+// cannot hold what lies beyond that, and errs by chance only where as much is lost as gained.
+// Draws of a range stay in it, and their variance shall not vanish beside what a norm adds to it.
+// False: no such place in the declared range.
+static bool shift_far(const struct distribution *d, struct distribution *out) {
+    static const double deviations = 4096, width = 1.0 / 256;
+    if (d->kind == DISTRIBUTION_NORMAL && d->b > 0 && fabs(d->a) < deviations / 4 * d->b) {
+        out->b = d->b / 2;
+        out->a = copysign(exp2(ceil(log2(fabs(d->a) + deviations * out->b))), d->a);
+        return true;
+    }
+    double larger = fabs(d->a) > fabs(d->b) ? d->a : d->b;
+    if (d->kind != DISTRIBUTION_UNIFORM || !(d->a < d->b))
+        return false;
+    double place = copysign(power_of_two(fabs(larger) / (1 + width)), larger);
+    out->a = place - fabs(place) * width;
+    out->b = place + fabs(place) * width;
+    return out->a >= d->a && out->b <= d->b;
+}
+
 // All of one sign, away from zero, inside the declared range where there is one.
-static struct hone_source shifted(const struct distribution *d) {
+static struct hone_source shifted(const struct distribution *d, bool is_far) {
     struct distribution out = *d;
+    if (is_far && shift_far(d, &out))
+        return source_of(&out, false);
+    out = *d;
     double larger = fabs(d->a) > fabs(d->b) ? d->a : d->b;
     double half = d->kind == DISTRIBUTION_INTEGERS ? trunc(larger / 2) : larger / 2;
     if (d->kind == DISTRIBUTION_NORMAL) {
@@ -229,7 +254,8 @@ struct hone_source inputs_source(const struct inputs_job *job) {
         (job->set == INPUT_SET_DIGITS && !has_digits && !work_has_plain_mean(&job->problem->graph)))
         small_integers(&in->distribution, &s);
     else if (job->set == INPUT_SET_SHIFTED && in->distribution.kind < DISTRIBUTION_INDEX)
-        s = shifted(&in->distribution);
+        s = shifted(&in->distribution, dtype_infos[n->dtype].bits >= 32 &&
+                                           work_is_centred(&job->problem->graph, in->node));
     apply_set(job, n->dtype, &s);
     int rank = n->shape.rank;
     s.columns = rank > 0 ? (uint64_t)n->shape.size[rank - 1] : 1;

@@ -84,6 +84,32 @@ bool work_has_mean(const struct graph *g) {
     return has;
 }
 
+static node_id below_views(const struct graph *g, node_id id) {
+    while (op_infos[g->nodes[id].op].class == OP_CLASS_VIEW)
+        id = g->nodes[id].arg[0];
+    return id;
+}
+
+bool work_is_centred(const struct graph *g, node_id input) {
+    bool is = false;
+    for (node_id id = input + 1; id < g->n_nodes; id++) {
+        const struct node *n = &g->nodes[id];
+        bool takes = false;
+        for (int i = 0; i < n->n_args; i++)
+            takes |= below_views(g, n->arg[i]) == input;
+        if (!takes || op_infos[n->op].class == OP_CLASS_VIEW)
+            continue;
+        if (n->op != OP_RSUM && n->op != OP_ADD && n->op != OP_SUB)
+            return false;
+        if (n->op != OP_SUB)
+            continue;
+        const struct node *from = &g->nodes[below_views(g, n->arg[1])];
+        node_id sum = from->op == OP_DIV ? from->arg[0] : input;
+        is |= g->nodes[sum].op == OP_RSUM && below_views(g, g->nodes[sum].arg[0]) == input;
+    }
+    return is;
+}
+
 bool work_is_exponent(const struct graph *g, node_id id) {
     bool is = false;
     if (g->nodes[id].op != OP_SUB || !dtype_is_float(g->nodes[id].dtype))

@@ -19,6 +19,10 @@ bool work_has_mean(const struct graph *g);
 // Is there one of values that no product of matrices went into?
 bool work_has_plain_mean(const struct graph *g);
 
+// Is the mean of this input taken from it (a variance, a norm), and nothing else done to it but to
+// add it to something?
+bool work_is_centred(const struct graph *g, node_id input);
+
 // Is it a difference of floats of which the exponential is taken?
 bool work_is_exponent(const struct graph *g, node_id id);
 

@@ -296,6 +296,42 @@ Test(inputs, shifted_is_of_one_sign) {
     check_shifted(" ~ integers(-3, 7)", 3, 7);
 }
 
+// Where nothing but the mean is taken from them: around a power of two, 4096 deviations from zero.
+Test(inputs, shifted_is_far_where_the_mean_is_taken_off) {
+    static const struct {
+        const char *type, *body;
+        double low, high;
+    } cases[] = {
+        {"f32[64, 64]", "y = x - mean(x, axis=1)[:, None]", 2045, 2051},
+        {"f32[64, 64] ~ normal(-1.5, 1)", "y = x - mean(x, axis=1)[:, None]", -4099, -4093},
+        {"f32[64, 64] ~ normal(3000, 1)", "y = x - mean(x, axis=1)[:, None]", 3013, 3019},
+        {"f32[64, 64] ~ uniform(0, 1)", "y = x - mean(x, axis=1)[:, None]", 0.498, 0.502},
+        {"f32[64, 64] ~ uniform(-3, 0)", "y = x - mean(x, axis=1)[:, None]", -2.01, -1.99},
+        {"f32[64, 64] ~ uniform(1.2, 1.8)", "y = x - mean(x, axis=1)[:, None]", 1.2, 1.8},
+        {"f64[64, 64]", "y = layernorm(x)", 2045, 2051},
+        {"f32[64, 64]", "y = layernorm(x) + x", 2045, 2051},
+        // Too few digits; another use of the same data; no mean of them, or of something else.
+        {"f16[64, 64]", "y = x - mean(x, axis=1)[:, None]", 12, 20},
+        {"f32[64, 64]", "y = exp(x) - mean(x, axis=1)[:, None]", 12, 20},
+        {"f32[64, 64]", "y = layernorm(x) * x", 12, 20},
+        {"f32[64, 64]", "y = x - sum(x, axis=1)[:, None]", 12, 20},
+        {"f32[64, 64]", "y = x - mean(x * x, axis=1)[:, None]", 12, 20},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena a = {0};
+        const struct problem *p =
+            parsed(&a, arena_printf(&a, "problem p\nin x : %s\nout y : %.3s[64, 64]\n%s\n",
+                                    cases[i].type, cases[i].type, cases[i].body));
+        struct inputs_job job = {.problem = p, .set = INPUT_SET_SHIFTED, .seed = 3};
+        for (int64_t k = 0; k < 64 * 64; k++) {
+            double x = inputs_at(&job, k);
+            cr_assert(x >= cases[i].low && x <= cases[i].high, "%s, %s: %g", cases[i].type,
+                      cases[i].body, x);
+        }
+        arena_reset(&a);
+    }
+}
+
 Test(inputs, sets_have_names) {
     cr_assert_str_eq(input_set_name(INPUT_SET_DECLARED), "declared");
     cr_assert_str_eq(input_set_name(INPUT_SET_SHIFTED), "shifted");
