@@ -178,8 +178,8 @@ Test(estimate, four_pairs_of_one_kernel_are_not_called_different) {
     }
 }
 
-// 28 ms against 3.9 s on a busy machine: calls of a kernel take up to twenty times as long as others
-// of it, and all of one are still shorter than any of the other.
+// 28 ms against 3.9 s on a busy machine: calls of a kernel take up to twenty times as long as
+// others of it, and all of one are still shorter than any of the other.
 Test(estimate, four_pairs_tell_what_is_far_apart) {
     double subject[] = {0.028, 0.41, 0.031, 0.19}, baseline[] = {3.9, 4.4, 19.5, 4.1};
     struct pair_times p = {subject, baseline, 4};

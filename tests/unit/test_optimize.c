@@ -626,7 +626,8 @@ Test(optimize, time_that_is_over_before_the_first_verdict_is_prolonged_to_it) {
     cr_assert(strstr(t.notes, "prolonged to its confirmation"), "%s", t.notes);
 }
 
-// A verdict can take minutes on a busy machine: those that came through a race wait for a resumed run.
+// A verdict can take minutes on a busy machine: those that came through a race wait for a resumed
+// run.
 Test(optimize, survivors_of_a_race_are_not_judged_when_the_time_is_over) {
     struct table t = plain_table;
     struct run run;
