@@ -322,6 +322,12 @@ static void say_candidate(const char *candidate, void *ctx) {
     ticker_say(p->progress, "judging %s (%d of %d)", candidate, ++p->n_started, p->n_candidates);
 }
 
+static void say_illegal(const char *candidate, const char *why, void *ctx) {
+    struct printing *p = ctx;
+    ticker_clear(p->progress);
+    fprintf(stderr, "hone: %s is illegal, its verdict comes in its turn: %s\n", candidate, why);
+}
+
 static void print_report(const struct eval_report *r, void *ctx) {
     struct printing *p = ctx;
     ticker_clear(p->progress);
@@ -354,6 +360,7 @@ static bool run_each(struct arena *a, const struct eval_request *q, const struct
                          .ranking = is_ranked ? arena_new(a, struct ranking) : NULL};
     struct eval_list list = {.candidates = (const char *const *)args->values + 1,
                              .n_candidates = args->count - 1,
+                             .on_illegal = args->count > 2 ? say_illegal : NULL,
                              .on_start = say_candidate,
                              .on_report = print_report,
                              .ctx = &p};
@@ -372,13 +379,15 @@ static bool run_pair(struct arena *a, const struct eval_request *q, const char *
                      const struct eval_options *o, struct error *err) {
     struct eval_report reports[2];
     struct ticker progress;
+    struct printing p = {.a = a, .progress = &progress, .is_ok = true};
+    struct eval_list pair = {
+        .candidates = names, .n_candidates = 2, .on_illegal = say_illegal, .ctx = &p};
     ticker_start(&progress, o->quiet);
     ticker_say(&progress, "judging %s and %s", names[0], names[1]);
-    bool ok = op_eval_pair(a, q, names, reports, err);
+    bool ok = op_eval_pair(a, q, &pair, reports, err);
     ticker_stop(&progress);
     if (!ok)
         return false;
-    struct printing p = {.a = a, .progress = &progress, .is_ok = true};
     if (o->json) {
         print_document(a, op_eval_pair_json(a, reports));
     } else {

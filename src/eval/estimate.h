@@ -44,7 +44,8 @@ extern const struct estimator *const estimator_median, *const estimator_low;
 // distribution can deceive. In a long series neighbours are alike (somebody else uses the machine
 // for a moment), so a unit is a stretch of it; blocks are at least two pairs, one ABBA.
 // With less than ESTIMATE_ENOUGH pairs it is widened, as two calls of an ABBA are disturbed
-// together: four to seven get their range, widened by itself on both sides, more by a quarter.
+// together: four to seven get their range, widened by itself on both sides, more by a quarter. Of
+// so few, calls that do not overlap by a factor of four bound the ratio as well.
 struct estimate estimate_interval(const struct estimator *e, const struct pair_times *p,
                                   double confidence, uint64_t seed);
 

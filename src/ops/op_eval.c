@@ -14,12 +14,14 @@
 #include "base/str.h"
 #include "eval/pairs.h"
 #include "family/lower.h"
+#include "family/source_plan.h"
 #include "ops/candidate_file.h"
 #include "ops/library_candidate.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
 #include "ops/op_resolution.h"
 #include "ops/op_spool.h"
+#include "record/plan.h"
 #include "spool/place_spool.h"
 #include "tools/tool.h"
 
@@ -254,34 +256,54 @@ bool op_eval_library_absent(struct arena *a, const struct eval_request *q, const
     return true;
 }
 
+// Every file is read before the first candidate is judged, and a plan that breaks a rule is told
+// then: the others may take minutes. Its verdict comes in its turn.
+static bool read_all(struct arena *a, const struct eval_list *list, struct eval_report *reports,
+                     struct error *err) {
+    for (int i = 0; i < list->n_candidates; i++)
+        if (!read_candidate(a, list->candidates[i], &reports[i], err))
+            return false;
+    for (int i = 0; i < list->n_candidates && list->on_illegal; i++) {
+        struct eval_report *r = &reports[i];
+        struct plan plan;
+        struct error why = {0};
+        if (!r->refusal && !candidate_plan(a, r->problem, &r->target, &r->candidate, &plan, &why))
+            list->on_illegal(list->candidates[i], why.text, list->ctx);
+    }
+    return true;
+}
+
 bool op_eval_each(struct arena *a, const struct eval_request *q, const struct eval_list *list,
                   struct error *err) {
-    struct eval_report r;
+    struct eval_report r, *reports = arena_array(a, struct eval_report, list->n_candidates);
     struct evaluator *e;
     for (int i = 0; i < list->n_candidates; i++)
         if (!candidate_file_is_there(list->candidates[i], err))
             return false;
-    if (!prepare(a, q, &r, err) || !open_evaluator(q, &r, &e, err))
+    if (!prepare(a, q, &r, err))
         return false;
     // One baseline for all, so that they can be ranked.
     if (q->depth != EVAL_VERIFY && !r.baseline.source && !r.refusal)
         r.baseline = r.candidate;
+    for (int i = 0; i < list->n_candidates; i++)
+        reports[i] = (struct eval_report){.problem = r.problem,
+                                          .target = r.target,
+                                          .bound = r.bound,
+                                          .baseline = r.baseline,
+                                          .depth = r.depth,
+                                          .resolution = r.resolution};
+    if (!read_all(a, list, reports, err) || !open_evaluator(q, &r, &e, err))
+        return false;
     bool ok = true;
     for (int i = 0; i < list->n_candidates && ok; i++) {
         int64_t start_ns = clock_now_ns();
         if (list->on_start)
             list->on_start(list->candidates[i], list->ctx);
-        struct eval_report each = {.problem = r.problem,
-                                   .target = r.target,
-                                   .bound = r.bound,
-                                   .baseline = r.baseline,
-                                   .depth = r.depth,
-                                   .resolution = r.resolution,
-                                   .seed = r.seed};
-        ok = read_candidate(a, list->candidates[i], &each, err) && judge(a, q, e, &each, err);
-        each.seconds = since(start_ns);
+        reports[i].seed = r.seed;
+        ok = judge(a, q, e, &reports[i], err);
+        reports[i].seconds = since(start_ns);
         if (ok)
-            list->on_report(&each, list->ctx);
+            list->on_report(&reports[i], list->ctx);
     }
     evaluator_close(e);
     return ok;
@@ -292,29 +314,30 @@ static bool is_correct(const struct eval_report *r) {
     return kind == VERDICT_OK || kind == VERDICT_SUSPECT;
 }
 
-bool op_eval_pair(struct arena *a, const struct eval_request *q, const char *const names[2],
+bool op_eval_pair(struct arena *a, const struct eval_request *q, const struct eval_list *pair,
                   struct eval_report reports[2], struct error *err) {
     struct eval_request verifying = *q, timing = *q;
     struct eval_report r;
     struct evaluator *e;
     verifying.depth = EVAL_VERIFY;
-    if (!candidate_file_is_there(names[1], err) || !prepare(a, &verifying, &r, err) ||
-        !open_evaluator(q, &r, &e, err))
+    if (!candidate_file_is_there(pair->candidates[1], err) || !prepare(a, &verifying, &r, err))
+        return false;
+    for (int i = 0; i < 2; i++)
+        reports[i] =
+            (struct eval_report){.problem = r.problem, .target = r.target, .bound = r.bound};
+    if (!read_all(a, pair, reports, err) || !open_evaluator(q, &r, &e, err))
         return false;
     bool ok = true;
     for (int i = 1; i >= 0 && ok; i--) {
         int64_t start_ns = clock_now_ns();
         bool is_timed = i == 0 && is_correct(&reports[1]);
         const struct eval_request *how = is_timed ? &timing : &verifying;
-        reports[i] = (struct eval_report){.problem = r.problem,
-                                          .target = r.target,
-                                          .bound = r.bound,
-                                          .depth = how->depth,
-                                          .resolution = how->resolution,
-                                          .seed = r.seed};
+        reports[i].depth = how->depth;
+        reports[i].resolution = how->resolution;
+        reports[i].seed = r.seed;
         if (is_timed)
             reports[i].baseline = reports[1].candidate;
-        ok = read_candidate(a, names[i], &reports[i], err) && judge(a, how, e, &reports[i], err);
+        ok = judge(a, how, e, &reports[i], err);
         reports[i].seconds = since(start_ns);
     }
     evaluator_close(e);

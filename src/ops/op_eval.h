@@ -63,6 +63,8 @@ bool op_eval_library_absent(struct arena *a, const struct eval_request *request,
 struct eval_list {
     const char *const *candidates;
     int n_candidates;
+    // Called before any is judged, for each whose plan breaks a rule; may be NULL.
+    void (*on_illegal)(const char *candidate, const char *why, void *ctx);
     void (*on_start)(const char *candidate, void *ctx);         // called before each; may be NULL
     void (*on_report)(const struct eval_report *r, void *ctx);  // called with each verdict
     void *ctx;
@@ -71,8 +73,9 @@ bool op_eval_each(struct arena *a, const struct eval_request *request, const str
                   struct error *err);
 
 // Two candidates against each other: the second is verified, then the first is timed against it, so
-// that reports[0] holds the comparison. Where either is not correct neither is timed.
-bool op_eval_pair(struct arena *a, const struct eval_request *request, const char *const names[2],
+// that reports[0] holds the comparison. Where either is not correct neither is timed. Of the list
+// its two candidates count, and on_illegal.
+bool op_eval_pair(struct arena *a, const struct eval_request *request, const struct eval_list *pair,
                   struct eval_report reports[2], struct error *err);
 // "a.c is faster than b.c: 1.25x, between 1.22x and 1.28x"
 const char *op_eval_pair_text(struct arena *a, const struct eval_report reports[2]);

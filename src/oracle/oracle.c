@@ -522,6 +522,10 @@ void oracle_compute(struct oracle *o, unsigned sets, int n_threads) {
     compute_some(&l);
     for (int i = 0; i < n; i++)
         pthread_join(helpers[i], NULL);
-    for (int s = 0; s < SET_COUNT; s++)
+    for (int s = 0; s < SET_COUNT; s++) {
         o->sets[s].is_known |= sets >> s & 1;
+        // Sets that were computed side by side are compared one after the other, by all threads.
+        for (int i = 0; i < o->problem->n_outputs; i++)
+            o->sets[s].outputs[i].n_threads = n_threads;
+    }
 }

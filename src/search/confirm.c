@@ -46,13 +46,14 @@ static bool play(struct loop *l, struct search_node *champion, struct search_nod
     return store_put_node(l->job->store, l->run->id, n, err);
 }
 
-// Those that cannot be distinguished from the champion, against it, while there is time.
+// Those that cannot be distinguished from the champion, against it, while there is time: the first
+// where the run's is not over yet, as that much was kept for it.
 static bool play_off(struct loop *l, struct error *err) {
     int contenders[CONTENDERS_MAX], best = progress_champion(l->nodes, l->n_nodes);
     int n = best > 0 ? finale_contenders(l->nodes, l->n_nodes, best, contenders) : 0;
     for (int i = 0; i < n; i++) {
         loop_update_elapsed(l);
-        if (i > 0 && l->run->elapsed_s + l->first_eval_s > l->run->max_seconds)
+        if (l->run->elapsed_s + (i > 0 ? l->first_eval_s : 0) > l->run->max_seconds)
             break;
         if (!play(l, &l->nodes[best], &l->nodes[contenders[i]], err))
             return error_wrap(err, "play-off");

@@ -339,10 +339,24 @@ static bool add_simple(struct loop *l, struct error *err) {
                        err);
 }
 
+// Is something proposed, and no time for another verdict and the end? It stays proposed, and a
+// resumed run begins with it. A verdict takes as long as the first did, which on a busy machine is
+// many times what it takes alone. What a model proposed was paid for, and is judged.
+static bool is_late(struct loop *l) {
+    const struct run *run = l->run;
+    bool is_timed = !l->job->is_enough && l->job->end_nodes == 0 && l->first_eval_s > 0;
+    if (!is_timed || run->llm.spec || loop_count_proposed(l) == 0 ||
+        progress_champion(l->nodes, l->n_nodes) < 0)
+        return false;
+    loop_update_elapsed(l);
+    return finale_is_near(run->elapsed_s + l->first_eval_s, run->max_seconds, l->first_eval_s,
+                          loop_energy_kept_s(l));
+}
+
 static bool evaluate_batch(struct loop *l, struct error *err) {
     if ((loop_races(l) && !loop_race(l, err)) || !announce(l, err))
         return false;
-    for (struct search_node *n; (n = next_proposed(l));)
+    for (struct search_node *n; !is_late(l) && (n = next_proposed(l));)
         if (!evaluate(l, n, err))
             return false;
     return true;
@@ -379,9 +393,15 @@ static void say_prolonged(struct loop *l) {
                         is_prolonged(l) ? "the first candidate that passes" : "its confirmation"));
 }
 
-// Why to stop now, or NULL.
+// Why to stop now, or NULL. What was proposed is judged first, where there is time.
 static const char *stop_reason(struct loop *l) {
     const struct run *run = l->run;
+    if (is_late(l)) {
+        say_prolonged(l);
+        return "seconds";
+    }
+    if (loop_count_proposed(l) > 0)
+        return NULL;
     loop_update_elapsed(l);
     if (l->job->end_nodes > 0 && l->n_nodes >= l->job->end_nodes)
         return l->job->end_reason;
@@ -533,8 +553,7 @@ static bool gather_batch(struct loop *l, const char **why, struct error *err) {
 static bool search(struct loop *l, struct error *err) {
     const char *why = NULL;
     while (settle_reach(l, err)) {
-        // What was proposed is judged: that was paid for, and a replay has it.
-        if (loop_count_proposed(l) == 0 && (why = stop_reason(l)))
+        if ((why = stop_reason(l)))
             break;
         if (!gather_batch(l, &why, err))
             return false;

@@ -48,6 +48,16 @@ expect_match 1 '^wrong.c: wrong' "$HONE" eval affine.hone wrong.c a.c
 # A file that is missing is noticed before the first one is judged.
 expect 2 'hone: wrong2.c: No such file or directory' "$HONE" eval affine.hone a.c wrong2.c
 expect 2 'hone: wrong2.c: No such file or directory' "$HONE" eval affine.hone a.c b.c wrong2.c
+# So is a plan that breaks a rule, and a kernel block with mistakes; the first has its verdict all the same, in its turn.
+printf '#pragma hone launch rows grid(M) args(x, q)\nvoid rows(long block, const float *x, float *y) {}\n' >plan.c
+for others in "a.c plan.c" "a.c b.c plan.c"; do
+    # shellcheck disable=SC2086
+    "$HONE" eval affine.hone $others --screen >log 2>&1 && fail "$(cat log)"
+    head -1 log | grep -Eq '^hone: plan.c is illegal, its verdict comes in its turn: .*q' || fail "told late: $(cat log)"
+    grep -q '^plan.c: illegal$' log || fail "no verdict: $(cat log)"
+done
+(cat affine.hone && printf 'kernel for affine on cpu\nstage y : rowwise\n') >block.hone
+expect 1 '' sh -c '"$0" eval affine.hone a.c b.c block.hone --screen 2>message' "$HONE"
 # As one document: both verdicts, and the same answer, of the first over the second.
 valid compare "$HONE" eval affine.hone a.c b.c --seconds 0.1 --resolution 50% --json
 tr -d '\n' <json | tr -s ' ' >flat

@@ -106,6 +106,106 @@ Test(estimate, so_few_pairs_cover_the_median_too) {
     cr_expect_leq(missed, 40, "%d of %d", missed, TRIALS);
 }
 
+// ---- four pairs, by noises of every kind
+
+static double normal(struct rng *r) {
+    return sqrt(-2 * log(1 - rng_unit(r))) * cos(6.283185307179586 * rng_unit(r));
+}
+
+// How long a call takes beside what it would alone; `memory` is what goes on from call to call.
+static double varied(struct rng *r, int kind, double *memory) {
+    double jitter = exp(0.05 * normal(r)), u = rng_unit(r);
+    switch (kind) {
+    case 0:
+        return jitter;
+    case 1:
+        return exp(0.5 * normal(r));
+    case 2:
+        return exp(normal(r));
+    case 3:
+        return exp(2 * normal(r));
+    case 4:
+        return jitter * (u < 0.5 ? 3 : 1);
+    case 5:
+        return jitter * (u < 0.5 ? 10 : 1);
+    case 6:
+        return jitter * (u < 0.3 ? 20 : 1);
+    case 7:
+        return 1 / (1 - u);
+    case 8:
+        return pow(1000, u);
+    case 9:
+        *memory = 0.5 * *memory + sqrt(0.75) * normal(r);
+        return exp(*memory);
+    default:
+        *memory = u < 0.2 ? 1 - *memory : *memory;
+        return jitter * (*memory > 0.5 ? 20 : 1);
+    }
+}
+enum { NOISES = 11 };
+
+// Four pairs, ABBA or BAAB by a coin, of kernels that differ by `ratio`.
+static struct estimate four_pairs(struct rng *r, int kind, double ratio) {
+    double t[4], subject[4], baseline[4], memory = rng_unit(r) < 0.5;
+    for (int block = 0; block < 2; block++) {
+        int swap = rng_unit(r) < 0.5;
+        for (int i = 0; i < 4; i++)
+            t[i] = varied(r, kind, &memory);
+        for (int i = 0; i < 2; i++) {
+            subject[2 * block + i] = t[2 * i + (swap ^ i)];
+            baseline[2 * block + i] = ratio * t[2 * i + (swap ^ i ^ 1)];
+        }
+    }
+    struct pair_times p = {subject, baseline, 4};
+    return estimate_interval(estimator_median, &p, 0.99, 1);
+}
+
+Test(estimate, four_pairs_of_one_kernel_are_not_called_different) {
+    enum { TRIALS = 20000 };
+    struct rng r;
+    rng_init(&r, 41);
+    for (int kind = 0; kind < NOISES; kind++) {
+        int different = 0, missed = 0;
+        for (int t = 0; t < TRIALS; t++) {
+            struct estimate e = four_pairs(&r, kind, 1);
+            different += measurement_order(e.low, e.high) != 0;
+            e = four_pairs(&r, kind, 140);
+            missed += e.low > 140 || e.high < 140;
+        }
+        // 1%, and what 20000 trials of exactly that may show.
+        cr_expect_leq(different, 1.2 * TRIALS / 100, "noise %d: %d", kind, different);
+        cr_expect_leq(missed, 1.2 * TRIALS / 100, "noise %d: %d missed", kind, missed);
+    }
+}
+
+// 28 ms against 3.9 s on a busy machine: calls of a kernel take up to twenty times as long as
+// others of it, and all of one are still shorter than any of the other.
+Test(estimate, four_pairs_tell_what_is_far_apart) {
+    double subject[] = {0.028, 0.41, 0.031, 0.19}, baseline[] = {3.9, 4.4, 19.5, 4.1};
+    struct pair_times p = {subject, baseline, 4};
+    struct estimate e = estimate_interval(estimator_median, &p, 0.99, 1);
+    cr_expect_float_eq(e.low, 3.9 / 0.41 / 4, 1e-9);
+    cr_expect_eq(measurement_order(e.low, e.high), 1);
+    struct pair_times turned = {baseline, subject, 4};
+    e = estimate_interval(estimator_median, &turned, 0.99, 1);
+    cr_expect_float_eq(e.high, 0.41 / 3.9 * 4, 1e-9);
+    cr_expect_eq(measurement_order(e.low, e.high), -1);
+    enum { TRIALS = 2000 };
+    struct rng r;
+    rng_init(&r, 43);
+    int told = 0;
+    for (int t = 0; t < TRIALS; t++) {
+        e = four_pairs(&r, 10, 140);
+        told += measurement_order(e.low, e.high) == 1;
+    }
+    cr_expect_eq(told, TRIALS, "%d of %d", told, TRIALS);
+    // Three times, which such a machine cannot tell from noise.
+    for (int i = 0; i < 4; i++)
+        baseline[i] *= 3.0 / 140;
+    e = estimate_interval(estimator_median, &p, 0.99, 1);
+    cr_expect_eq(measurement_order(e.low, e.high), 0);
+}
+
 Test(estimate, one_outlier_does_not_move_a_long_series) {
     double v[100];
     for (int i = 0; i < 100; i++)

@@ -626,6 +626,63 @@ Test(optimize, time_that_is_over_before_the_first_verdict_is_prolonged_to_it) {
     cr_assert(strstr(t.notes, "prolonged to its confirmation"), "%s", t.notes);
 }
 
+// A verdict can take minutes on a busy machine: those that came through a race wait for a resumed
+// run.
+Test(optimize, survivors_of_a_race_are_not_judged_when_the_time_is_over) {
+    struct table t = plain_table;
+    struct run run;
+    struct setting s = usual;
+    s.race = 6;
+    given_s = 1e-9;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    struct search_node *nodes;
+    int n = nodes_of("a.db", &nodes), n_proposed = 0;
+    for (int i = 1; i < n; i++) {
+        n_proposed += nodes[i].state == NODE_PROPOSED;
+        cr_assert_neq(nodes[i].state, NODE_EVALUATED);
+    }
+    cr_assert_gt(n_proposed, 0);
+    cr_assert(run.champion == 0 && run.confirm.present && run.state == RUN_DONE);
+    cr_assert_str_eq(run.stop_reason, "seconds");
+    cr_assert(strstr(t.notes, "prolonged to its confirmation"), "%s", t.notes);
+    cr_assert_eq(t.n_games, 0);
+    // With time they are judged.
+    struct store *store;
+    cr_assert(store_open(&store, "a.db", true, &err), "%s", err.text);
+    run.max_seconds = 1000;
+    cr_assert(store_update_run(store, &run, &err), "%s", err.text);
+    store_close(store);
+    t = plain_table;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    n = nodes_of("a.db", &nodes);
+    for (int i = 0; i < n; i++)
+        cr_assert_neq(nodes[i].state, NODE_PROPOSED, "%d", i);
+    cr_assert_gt(run.champion, 0);
+}
+
+// Source that a model wrote was paid for.
+Test(optimize, but_what_a_model_proposed_is) {
+    struct table t = plain_table;
+    struct run run;
+    struct setting s = usual;
+    struct store *store;
+    struct search_node *nodes;
+    s.race = 6;
+    given_s = 1e-9;
+    cr_assert(store_open(&store, s.db, true, &err), "%s", err.text);
+    run = new_run(&s);
+    run.llm.spec = "exec:none";
+    cr_assert(store_add_run(store, &run, &err), "%s", err.text);
+    store_close(store);
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    int n = nodes_of("a.db", &nodes), n_judged = 0;
+    for (int i = 0; i < n; i++) {
+        n_judged += nodes[i].state == NODE_EVALUATED;
+        cr_assert_neq(nodes[i].state, NODE_PROPOSED, "%d", i);
+    }
+    cr_assert_gt(n_judged, 1);
+}
+
 Test(optimize, and_to_the_first_candidate_that_passes_but_not_for_ever) {
     struct table t = plain_table;
     struct run run;

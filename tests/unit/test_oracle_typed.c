@@ -50,6 +50,16 @@ static void put(struct fixture *f, int64_t i, double v) {
     dtype_put(f->e->type, f->out, i, v);
 }
 
+Test(oracle_typed, sets_that_were_computed_side_by_side_are_each_compared_by_all_threads) {
+    struct fixture f;
+    open_fixture(&f, "problem p\nin x : f16[64]\nout y : f16[64]\ny = exp(x)\n", SET_DECLARED);
+    unsigned sets = 1U << SET_INTEGERS | 1U << SET_WIDE;
+    oracle_compute(&f.oracle, sets, 4);
+    cr_expect_eq(f.oracle.sets[SET_INTEGERS].outputs[0].n_threads, 4);
+    cr_expect_eq(f.oracle.sets[SET_WIDE].outputs[0].n_threads, 4);
+    close_fixture(&f);
+}
+
 Test(oracle_typed, misses_are_counted_from_the_nearest_number_that_rounds_there) {
     static const struct {
         enum dtype t;
