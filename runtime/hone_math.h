@@ -269,6 +269,36 @@ HONE_BEFORE(prod, *, 1.0f)
 HONE_INLINE HONE_F HONE_(lanes_reversed)(HONE_F v) {
     return HONE_REVERSED(v);
 }
+
+// Of two vectors in runs of 1, 2, 4 or 8 lanes: the even runs of both in turns, and the odd ones.
+#define HONE_WEAVE(run, even, odd)                                     \
+    HONE_INLINE HONE_F HONE_(lanes_even##run##_)(HONE_F a, HONE_F b) { \
+        return even;                                                   \
+    }                                                                  \
+    HONE_INLINE HONE_F HONE_(lanes_odd##run##_)(HONE_F a, HONE_F b) {  \
+        return odd;                                                    \
+    }
+#if HONE_LANES == 4
+HONE_WEAVE(1, HONE_PICK(a, b, 0, 4, 2, 6), HONE_PICK(a, b, 1, 5, 3, 7))
+HONE_WEAVE(2, HONE_PICK(a, b, 0, 1, 4, 5), HONE_PICK(a, b, 2, 3, 6, 7))
+#elif HONE_LANES == 8
+HONE_WEAVE(1, HONE_PICK(a, b, 0, 8, 2, 10, 4, 12, 6, 14),
+           HONE_PICK(a, b, 1, 9, 3, 11, 5, 13, 7, 15))
+HONE_WEAVE(2, HONE_PICK(a, b, 0, 1, 8, 9, 4, 5, 12, 13),
+           HONE_PICK(a, b, 2, 3, 10, 11, 6, 7, 14, 15))
+HONE_WEAVE(4, HONE_PICK(a, b, 0, 1, 2, 3, 8, 9, 10, 11),
+           HONE_PICK(a, b, 4, 5, 6, 7, 12, 13, 14, 15))
+#else
+HONE_WEAVE(1, HONE_PICK(a, b, 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30),
+           HONE_PICK(a, b, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31))
+HONE_WEAVE(2, HONE_PICK(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29),
+           HONE_PICK(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31))
+HONE_WEAVE(4, HONE_PICK(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27),
+           HONE_PICK(a, b, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31))
+HONE_WEAVE(8, HONE_PICK(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23),
+           HONE_PICK(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31))
+#endif
+#undef HONE_WEAVE
 #undef HONE_PICK
 #undef HONE_MOVE1
 #undef HONE_MOVE2

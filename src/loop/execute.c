@@ -244,6 +244,15 @@ static void apply(const struct loop_expr *e, union cell (*arg)[LANES_MAX], union
     }
 }
 
+// Runs of two vectors in turns.
+static void weave(const struct loop_expr *e, union cell (*arg)[LANES_MAX], union cell *v) {
+    int64_t run = e->stride, skip = e->op == LOOP_LANES_ODD ? run : 0;
+    for (int64_t l = 0; l < e->lanes; l++) {
+        int64_t turn = l / run % 2;
+        v[l] = arg[turn][l - turn * run + skip];
+    }
+}
+
 // As many lanes of *v as the expression has.
 static void eval(struct machine *m, const struct loop_expr *e, union cell *v) {
     union cell arg[3][LANES_MAX];
@@ -267,6 +276,8 @@ static void eval(struct machine *m, const struct loop_expr *e, union cell *v) {
     } else if (e->op == LOOP_LANES_REVERSED) {
         for (int l = 0; l < e->lanes; l++)
             v[l] = arg[0][e->lanes - 1 - l];
+    } else if (e->op == LOOP_LANES_EVEN || e->op == LOOP_LANES_ODD) {
+        weave(e, arg, v);
     } else if (e->op == LOOP_LANES_BEFORE_SUM || e->op == LOOP_LANES_BEFORE_PROD) {
         cell_before(e->op == LOOP_LANES_BEFORE_SUM ? LOOP_ADD : LOOP_MUL, e->dtype, arg[0],
                     e->lanes, v);

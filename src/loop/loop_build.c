@@ -493,6 +493,18 @@ const struct loop_expr *loop_lane(struct arena *a, const struct loop_expr *x,
     return e;
 }
 
+const struct loop_expr *loop_weave(struct arena *a, enum loop_op op, const struct loop_expr *x,
+                                   const struct loop_expr *y, int run) {
+    assert(op == LOOP_LANES_EVEN || op == LOOP_LANES_ODD);
+    assert(x->dtype == LOOP_F32 && y->dtype == LOOP_F32);
+    int lanes = x->lanes > y->lanes ? x->lanes : y->lanes;
+    struct loop_expr *e = new_expr(a, op, LOOP_F32, lanes);
+    e->arg[0] = loop_broadcast(a, x, lanes);
+    e->arg[1] = loop_broadcast(a, y, lanes);
+    e->stride = run;
+    return e;
+}
+
 const struct loop_expr *loop_ternary(struct arena *a, enum loop_op op, const struct loop_expr *x,
                                      const struct loop_expr *y, const struct loop_expr *z) {
     assert(op == LOOP_SELECT || op == LOOP_FMA);

@@ -128,6 +128,9 @@ static bool expr(struct checker *c, const struct loop_expr *e) {
         return complain(c, e->var->name, "used where it is not bound");
     if (e->op == LOOP_LANE && !becomes_constant(c, e->arg[1]))
         return complain(c, "lane", "number is not a constant");
+    bool weaves = e->op == LOOP_LANES_EVEN || e->op == LOOP_LANES_ODD;
+    if (weaves && (e->stride < 1 || e->lanes % (2 * e->stride) != 0))
+        return complain(c, loop_ops[e->op].text, "runs that do not come in pairs");
     if (!types(c, e))
         return false;
     bool mixes = e->op == LOOP_LOAD || e->op == LOOP_BROADCAST || e->op == LOOP_LANE ||

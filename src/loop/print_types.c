@@ -141,7 +141,9 @@ void text_call(struct printer *p, const struct loop_expr *e) {
     }
     if (e->op == LOOP_LANE && e->dtype == LOOP_I32)
         t = LOOP_I32;
-    if (across_threads && (t == LOOP_F32 || t == LOOP_MASK))
+    if (e->op == LOOP_LANES_EVEN || e->op == LOOP_LANES_ODD)
+        str_printf(&p->out, "hone_%s%lld_%d(", name, (long long)e->stride, e->lanes);
+    else if (across_threads && (t == LOOP_F32 || t == LOOP_MASK))
         str_printf(&p->out, "hone_%s(", name);
     else if (t == LOOP_F64 || t == LOOP_I32 || t == LOOP_I64)
         str_printf(&p->out, "hone_%s_%s(", name, type_suffixes[t]);

@@ -96,7 +96,8 @@ bool range_same(const struct loop_expr *x, const struct loop_expr *y) {
         return x->integer == y->integer && x->real == y->real;
     if (x->op == LOOP_VAR)
         return x->var == y->var;
-    if (x->op == LOOP_LOAD || x->storage != y->storage || x->low != y->low || x->high != y->high)
+    if (x->op == LOOP_LOAD || x->storage != y->storage || x->low != y->low || x->high != y->high ||
+        x->stride != y->stride)
         return false;
     for (int i = 0; i < loop_ops[x->op].arity; i++)
         if (!range_same(x->arg[i], y->arg[i]))

@@ -127,6 +127,23 @@ Test(map_tiles_cpu, any_permutation_edge_and_type) {
         {"problem p\nin x : f32[20, 17]\nin z : f16[17, 20]\nin w : f16[20, 17]\n"
          "out y : f32[17, 20]\ny = x.T * z - w.T\n",
          "map as tiles  vec 4  tile 16x16  ahead 1  store cached"},
+        // In registers: whole tiles, edges on either side, and what is the same in all rows.
+        {"problem p\nin x : f32[32, 64]\nout y : f32[64, 32]\ny = x.T\n",
+         "map as tiles  vec 16  tile 32x16  ahead 1  turn registers  store stream"},
+        {"problem p\nin x : f32[33, 50]\nin c : f32[33]\nin d : f32[50, 1]\nout y : f32[50, 33]\n"
+         "y = exp(x.T) * c + d\n",
+         "map as tiles  vec 8  tile 16x32  ahead 1  turn registers  store cached"},
+        {"problem p\nin x : bf16[2, 19, 5, 7]\nout y : bf16[2, 5, 7, 19]\n"
+         "y = transpose(x, (0, 2, 3, 1))\n",
+         "map as tiles  vec 4  tile 16x16  ahead 0  turn registers  store cached"},
+        {"problem p\nin x : f16[20, 17]\nin z : f16[17, 20]\nin w : f32[20, 17]\n"
+         "out y : f16[17, 20]\ny = x.T * z - w.T\n",
+         "map as tiles  vec 4  tile 16x16  ahead 1  turn registers  store stream"},
+        // Two squares side by side, one, and what is left.
+        {"problem p\nin x : bf16[56, 21]\nout y : bf16[21, 56]\ny = x.T\n",
+         "map as tiles  vec 8  tile 32x16  ahead 1  turn registers  store stream"},
+        {"problem p\nin x : f32[3, 5]\nout y : f32[5, 3]\ny = x.T\n",
+         "map as tiles  vec 4  tile 16x16  ahead 1  turn registers  store cached"},
         {"problem p\nin x : i64[20, 17]\nout y : i64[17, 20]\ny = x.T + 1\n",
          "map as tiles  vec 1  tile 16x16  ahead 0  store cached"},
         {"problem p\nin x : bool[20, 17]\nin z : f32[17, 20]\nout y : f32[17, 20]\n"

@@ -193,6 +193,20 @@ static void add_vectors(struct world *w, int lanes) {
     }
 }
 
+// Runs of two vectors in turns: what a CPU transposes registers by.
+static void add_runs(struct world *w, int lanes) {
+    struct arena *a = &w->arena;
+    for (int run = 1; run < lanes && !w->threads; run *= 2)
+        for (int odd = 0; odd < 2; odd++) {
+            open_case(w, lanes);
+            const struct loop_expr *x = load(w, w->x[DTYPE_F32], lanes);
+            const struct loop_expr *y = load(w, w->y[DTYPE_F32], lanes);
+            close_case(
+                w, loop_weave(a, odd ? LOOP_LANES_ODD : LOOP_LANES_EVEN, x, y, run), DTYPE_F32, 1,
+                arena_printf(a, "%s runs of %d, %d lanes", odd ? "odd" : "even", run, lanes));
+        }
+}
+
 // Every accumulator keeps what it has in a register of its type.
 static void add_registers(struct world *w) {
     struct arena *a = &w->arena;
@@ -271,6 +285,7 @@ static void make_world(struct world *w, bool threads, bool libm) {
         add_operations(w, widths[threads][i]);
         add_memory(w, widths[threads][i]);
         add_vectors(w, widths[threads][i]);
+        add_runs(w, widths[threads][i]);
     }
     if (threads)
         add_warps(w);
