@@ -265,6 +265,10 @@ const struct form *family_first_form(const struct region *r, const struct target
     for (const struct family *f = families; f->name; f++) {
         const struct form *form =
             f->find && !family_has(f, FAMILY_NAMED_ONLY) ? family_form(f, r, &why) : NULL;
+        // A product whose operand is gathered or the like is tensor cores' alone; until that is
+        // measured others come first, and computing the operand on the way is a move.
+        if (form && form->gemm && !form->gemm->has_vectors)
+            continue;
         if (form && family_emitter(f, form, t, &any, &why))
             return form;
     }

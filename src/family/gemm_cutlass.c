@@ -246,7 +246,7 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
             "CUTLASS is absent: let CUTLASS_PATH name its directory (with "
             "include/cutlass), and have nvcc along PATH or in the toolkit; hone doctor "
             "tells what is missing");
-    if (!find_call(f, &c, why))
+    if (!gemm_moves_vectors(f, why) || !find_call(f, &c, why))
         return false;
     if (is_f8(c.types[CALL_LHS]) && !f->region->problem->precision.short_sums)
         return objection(why, NULL,

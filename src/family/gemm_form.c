@@ -157,29 +157,45 @@ void gemm_build_space(struct lowering *l, const struct gemm_form *f) {
     space_finish(l->arena, &l->space);
 }
 
+bool gemm_moves_vectors(const struct form *f, struct objection *why) {
+    return f->gemm->has_vectors ||
+           objection(why, NULL,
+                     "gemm moves vectors, and an index, a condition or a type in an operand of "
+                     "%s stands in the way; materialise it first",
+                     f->region->graph->nodes[f->gemm->anchor].name);
+}
+
 bool gemm_sums_floats(const struct form *f, const struct target *t, struct objection *why) {
     (void)t;
+    if (!gemm_moves_vectors(f, why))
+        return false;
     const struct node *n = &f->region->graph->nodes[f->gemm->anchor];
     return !(f->gemm->is_whole || f->gemm->is_f8) ||
            objection(why, NULL, "%s is a sum of %s; take mma, wgmma or nest", n->name,
                      f->gemm->is_f8 ? "products of f8" : "whole numbers");
 }
 
-// Groups of the space; whether tiles can be moved in vectors along every one of its axes.
+// Groups of the space; whether tiles can be moved in vectors along every one of its axes. Only
+// products that compute an operand of floats on its way can do without, by some emitters.
 static bool measure(const struct region *r, struct gemm_form *f) {
     struct arena scratch = {0};
     struct lowering l = {.arena = &scratch, .region = r};
     gemm_build_space(&l, f);
     bool ok = l.space.group[f->first_n] == l.space.group[f->axis_n];
+    f->has_vectors = ok;
     for (int i = f->axis_m; i <= f->axis_k; i++)
-        ok &= f->is_whole || f->is_f8 || (!l.space.is_scalar[i] && l.space.aligned[i] % 4 == 0);
+        f->has_vectors &=
+            f->is_whole || f->is_f8 || (!l.space.is_scalar[i] && l.space.aligned[i] % 4 == 0);
     f->has_pairs = !l.space.is_scalar[f->axis_n] && l.space.aligned[f->axis_n] % 2 == 0;
     f->group_m = l.space.group[f->axis_m];
     f->group_n = l.space.group[f->axis_n];
     f->group_k = l.space.group[f->axis_k];
+    f->lanes_m = space_lanes(&l.space, f->group_m);
+    f->lanes_n = space_lanes(&l.space, f->group_n);
     f->lanes_k = space_lanes(&l.space, f->group_k);
     arena_reset(&scratch);
-    return ok;
+    bool is_computed = !f->lhs_is_plain || !f->rhs_is_plain;
+    return f->has_vectors || (ok && is_computed && !f->is_conv && !f->is_whole);
 }
 
 // One result for each image would be a product of one column for each.
@@ -230,12 +246,7 @@ bool gemm_find_product(struct form *form, const node_id *results, int n_results,
         f->n *= n->shape.size[i];
     f->k = g->nodes[f->lhs].shape.size[f->is_conv ? 1 : n->shape.rank - 1];
     f->batch = shape_count(&n->shape) / (f->m * f->n);
-    if (!measure(r, f))
-        return objection(why, NULL,
-                         "gemm moves vectors, and an index, a condition or a type in an operand of "
-                         "%s stands in the way; materialise it first",
-                         n->name);
-    return true;
+    return measure(r, f) || gemm_moves_vectors(form, why);
 }
 
 bool gemm_find(struct form *form, struct objection *why) {

@@ -14,17 +14,18 @@ struct gemm_form {
     struct axis_map at;  // the product's own axes in the space
     struct axis_map lhs_map, rhs_map;
     int64_t m, n, k, batch;
-    bool is_conv;                     // a convolution; columns are first_n to axis_n
-    int axis_m, first_n, axis_n;      // of the space, rows and columns
-    int axis_k;                       // the space has the product's axes, then this
-    bool lhs_is_plain, rhs_is_plain;  // materialised values, perhaps seen through views
-    bool rhs_is_contiguous;           // neighbours along n lie side by side
-    bool lhs_is_along_k;              // neighbours along k do
-    bool is_whole;                    // a sum of whole numbers, of 32 bits
-    bool is_f8;                       // both operands are materialised values of f8
-    bool has_pairs;                   // results are computed and stored by pairs of columns
-    int group_m, group_n, group_k;    // of the space
-    int64_t lanes_k;                  // along k, as space_lanes() says
+    bool is_conv;                       // a convolution; columns are first_n to axis_n
+    int axis_m, first_n, axis_n;        // of the space, rows and columns
+    int axis_k;                         // the space has the product's axes, then this
+    bool lhs_is_plain, rhs_is_plain;    // materialised values, perhaps seen through views
+    bool rhs_is_contiguous;             // neighbours along n lie side by side
+    bool lhs_is_along_k;                // neighbours along k do
+    bool is_whole;                      // a sum of whole numbers, of 32 bits
+    bool is_f8;                         // both operands are materialised values of f8
+    bool has_pairs;                     // results are computed and stored by pairs of columns
+    bool has_vectors;                   // no index, condition or type stands in the way of vectors
+    int group_m, group_n, group_k;      // of the space
+    int64_t lanes_m, lanes_n, lanes_k;  // along each, as space_lanes() says
 };
 
 // Is a contraction or a window a product: has every window one element, one beside the other, and
@@ -48,7 +49,9 @@ bool gemm_leaf(const struct region *r, const struct gemm_form *f, bool is_lhs, n
 void gemm_last_axes(const struct region *r, const struct gemm_form *f, node_id leaf,
                     const struct axis_map *map, int axes[2]);
 
-// For `accepts` of emitters that add up floats alone.
+// For `accepts` of emitters that move vectors of what is read and written; those that add up floats
+// alone, too.
+bool gemm_moves_vectors(const struct form *f, struct objection *why);
 bool gemm_sums_floats(const struct form *f, const struct target *t, struct objection *why);
 
 // The space: batch axes (grouped where they can be), m, n, k.

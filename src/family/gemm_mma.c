@@ -145,10 +145,13 @@ static bool accepts_bytes(const struct form *f, const struct target *t, enum mma
     return true;
 }
 
-static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
+// Two operands that are copied as they are.
+static bool find_stored(const struct form *f, const struct target *t, struct mma_side side[2],
+                        struct objection *why) {
     const struct gemm_form *g = f->gemm;
-    struct mma_side side[2];
     enum mma_kind kind;
+    if (!gemm_moves_vectors(f, why))
+        return false;
     if (!find_side(f, true, &side[0], why) || !find_side(f, false, &side[1], why))
         return false;
     enum dtype a = node_of(f, side[0].leaf)->dtype, b = node_of(f, side[1].leaf)->dtype;
@@ -171,6 +174,75 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
     return true;
 }
 
+// The type that both operands are multiplied in where one of them at least is computed.
+static bool find_storage(const struct form *f, enum dtype *t, struct objection *why) {
+    static const enum dtype narrow[] = {DTYPE_F16, DTYPE_BF16};
+    const struct gemm_form *g = f->gemm;
+    enum mma_kind kind;
+    for (int i = 0; i < 2; i++)
+        if (gemm_operand_admits(f, true, narrow[i]) && gemm_operand_admits(f, false, narrow[i]) &&
+            mma_find_kind(f, narrow[i], &kind)) {
+            *t = narrow[i];
+            return true;
+        }
+    *t = DTYPE_F32;
+    return mma_find_kind(f, DTYPE_F32, &kind) ||
+           objection(why, NULL,
+                     "mma multiplies what is computed on the way as f16, as bf16 or as parts of "
+                     "f32, and the problem's precision admits none of them for %s; materialise the "
+                     "operand first, or take simt",
+                     node_of(f, g->anchor)->name);
+}
+
+// Two operands of which one at least is computed on its way: stored ones of the same type are
+// copied as they are.
+static bool find_computed(const struct form *f, struct mma_side side[2], enum dtype *storage,
+                          struct objection *why) {
+    const struct gemm_form *g = f->gemm;
+    struct objection stored;
+    if (g->is_conv || g->is_whole || g->is_f8)
+        return objection(why, NULL,
+                         "mma computes operands of floats on the way, and %s is %s; materialise "
+                         "the operand first",
+                         node_of(f, g->anchor)->name,
+                         g->is_conv    ? "a convolution"
+                         : g->is_whole ? "a sum of whole numbers"
+                                       : "a product of f8");
+    if (!find_storage(f, storage, why))
+        return false;
+    int element = (int)dtype_size(*storage, 1);
+    for (int i = 0; i < 2; i++) {
+        bool is_stored = find_side(f, i == 0, &side[i], &stored) &&
+                         node_of(f, side[i].leaf)->dtype == *storage &&
+                         side_by_side_bytes(g, &side[i], element);
+        if (!is_stored)
+            mma_find_computed(f, i == 0, *storage, &side[i]);
+    }
+    // An epilogue that vectors cannot follow is no reason to take a product apart.
+    return side[0].is_computed || side[1].is_computed || gemm_moves_vectors(f, why);
+}
+
+// Are both stored as they are multiplied? Else at least one is computed on its way.
+static bool find_operands(const struct form *f, const struct target *t, struct mma_side side[2],
+                          enum dtype *storage, struct objection *why) {
+    struct objection computed;
+    if (find_stored(f, t, side, why)) {
+        *storage = node_of(f, side[0].leaf)->dtype;
+        return true;
+    }
+    if (find_computed(f, side, storage, &computed))
+        return true;
+    if (!f->gemm->has_vectors || !f->gemm->lhs_is_plain || !f->gemm->rhs_is_plain)
+        *why = computed;
+    return false;
+}
+
+static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
+    struct mma_side side[2] = {{0}};
+    enum dtype storage;
+    return find_operands(f, t, side, &storage, why);
+}
+
 // ---- sizes
 
 static void set_side(struct mma_side *s, const struct mma_sizes *z) {
@@ -182,6 +254,8 @@ static void set_side(struct mma_side *s, const struct mma_sizes *z) {
     s->copies = s->length / s->copy_elements;
     s->items = ((int64_t)s->rows * s->copies + z->threads - 1) / z->threads;
     s->tile_bytes = (int64_t)s->rows * s->length * z->element_bytes;
+    s->slots = z->stages;
+    s->source_bytes = 0;
 }
 
 // Are all results rounded to 16 bits or less?
@@ -206,6 +280,7 @@ void mma_set_sizes(struct mma_sizes *z, const struct form *f, const struct kerne
     z->threads = GPU_WARP * z->lhs.warps * z->rhs.warps;
     set_side(&z->lhs, z);
     set_side(&z->rhs, z);
+    mma_set_sources(z, f);
     z->slices = (z->k + z->depth - 1) / z->depth;
     int64_t terms = is_narrow(f->region) ? CHUNK_NARROW : CHUNK_WIDE;
     if (z->kind == MMA_KIND_TF32X3)
@@ -217,16 +292,19 @@ void mma_set_sizes(struct mma_sizes *z, const struct form *f, const struct kerne
         z->chunk = terms / z->depth;
 }
 
-static struct mma_sizes read_sizes(const struct form *f, const struct kernel_stage *s) {
+static struct mma_sizes read_sizes(const struct form *f, const struct target *t,
+                                   const struct kernel_stage *s) {
     const struct gemm_form *g = f->gemm;
     struct objection why;
     struct mma_sizes z = {.m = g->m, .n = g->n, .k = g->k, .batch = g->batch};
-    find_side(f, true, &z.lhs, &why);
-    find_side(f, false, &z.rhs, &why);
-    z.storage = node_of(f, z.lhs.leaf)->dtype;
+    struct mma_side side[2] = {{0}};
+    find_operands(f, t, side, &z.storage, &why);
     int element = (int)dtype_size(z.storage, 1);
-    z.lhs.copy_bytes = side_by_side_bytes(g, &z.lhs, element);
-    z.rhs.copy_bytes = side_by_side_bytes(g, &z.rhs, element);
+    for (int i = 0; i < 2; i++)
+        if (!side[i].is_computed)
+            side[i].copy_bytes = side_by_side_bytes(g, &side[i], element);
+    z.lhs = side[0];
+    z.rhs = side[1];
     mma_set_sizes(&z, f, s);
     return z;
 }
@@ -242,11 +320,12 @@ int64_t mma_registers(const struct mma_sizes *z) {
     // High and low parts: all of the left, sixteen columns of the right.
     if (z->kind == MMA_KIND_TF32X3)
         fragments += z->lhs.own / 2 + 8;
-    return mma_sums(z) + fragments;
+    return mma_sums(z) + fragments + mma_prologue_registers(z);
 }
 
 int64_t mma_shared_bytes(const struct mma_sizes *z) {
-    return z->stages * (z->lhs.tile_bytes + z->rhs.tile_bytes);
+    return z->lhs.slots * z->lhs.tile_bytes + z->rhs.slots * z->rhs.tile_bytes +
+           z->stages * (z->lhs.source_bytes + z->rhs.source_bytes);
 }
 
 // ---- rules
@@ -314,7 +393,7 @@ bool mma_is_legal(const struct mma_sizes *sizes, const struct target *t,
 
 static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
-    struct mma_sizes z = read_sizes(f, s);
+    struct mma_sizes z = read_sizes(f, t, s);
     return mma_is_legal(&z, t, s, why);
 }
 
@@ -353,8 +432,8 @@ static double count_resident(const struct mma_sizes *z, const struct target *t) 
 
 // Beyond an edge nothing is copied.
 static double slice_bytes_of(const struct mma_sizes *z) {
-    return (double)z->lhs.tile_bytes * fmin(1, (double)z->m / z->lhs.width) +
-           (double)z->rhs.tile_bytes * fmin(1, (double)z->n / z->rhs.width);
+    return mma_brought_bytes(z, &z->lhs) * fmin(1, (double)z->m / z->lhs.width) +
+           mma_brought_bytes(z, &z->rhs) * fmin(1, (double)z->n / z->rhs.width);
 }
 
 double mma_seconds(const struct mma_sizes *sizes, const struct target *t) {
@@ -387,6 +466,9 @@ double mma_seconds(const struct mma_sizes *sizes, const struct target *t) {
     double waves = floor(tiles / slots) * resident + ceil(fmod(tiles, slots) / t->sms);
     double tile = fmax(fmax(products / busy, read), fmax(brought, copies));
     tile += 0.1 * (read + copies) + (spills ? 0.1 * brought : 0);
+    // What is computed on the way takes the places of instructions, and nothing is multiplied
+    // before it is there. Not measured.
+    tile += (double)z.slices * mma_prologue_seconds(&z, t, live);
     return waves * (tile + 1.5e-6);
 }
 
@@ -394,7 +476,7 @@ double mma_seconds(const struct mma_sizes *sizes, const struct target *t) {
 #define MEMORY_LATENCY_S 2e-6
 
 static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
-    struct mma_sizes z = read_sizes(f, s);
+    struct mma_sizes z = read_sizes(f, t, s);
     struct region_work w;
     region_count(f->region, &w);
     // What is under way must cover the latency of memory under load.
@@ -458,7 +540,9 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
 }
 
 static void lower(struct lowering *l, const struct form *f, const struct kernel_stage *s) {
-    mma_lower(l, f, s, read_sizes(f, s));
+    // Which card it is matters to numbers of 8 bits alone, and they were accepted.
+    static const struct target any = {.isa = "sm_90"};
+    mma_lower(l, f, s, read_sizes(f, &any, s));
 }
 
 const struct emitter gemm_mma = {

@@ -3,7 +3,7 @@
 // gemm_mma_lower.c the loops.
 #pragma once
 
-#include "family/gemm_form.h"
+#include "family/gemm_operand.h"
 
 // How products are made of the operands as they are stored. TF32X3: each factor of f32 is split
 // into a high and a low part of tf32, and three of the four products are added, the small ones
@@ -36,6 +36,14 @@ struct mma_side {
     int copies;          // of a row
     int64_t items;       // copies of a thread for one slice
     int64_t tile_bytes;  // of one slice
+    // Computed on its way (gemm_mma_prologue.c): of what; sources that are copied as they are, of
+    // `operand`; the one that lies where the tile does and becomes it, -1: none.
+    bool is_computed;
+    struct gemm_operand operand;
+    bool is_copied[SOURCES_MAX];
+    int in_place;
+    int slots;             // slices of the tile in shared memory
+    int64_t source_bytes;  // of one slice, of the other sources
 };
 
 struct mma_sizes {
@@ -60,6 +68,17 @@ int mma_copy_bytes(int64_t row_bytes);
 // Fill in the rest, where m, n, k, batch, the storage type and of each side `size`, `along_k` and
 // `copy_bytes` are known.
 void mma_set_sizes(struct mma_sizes *z, const struct form *f, const struct kernel_stage *s);
+
+// Operands that are computed on their way (gemm_mma_prologue.c): what one is of, for products in
+// `storage`; which of its sources are copied, where both sides are set; floats of a thread
+// meanwhile; bytes that are read for a slice of one side; seconds for a slice of both, where a
+// multiprocessor has so many blocks.
+void mma_find_computed(const struct form *f, bool is_lhs, enum dtype storage, struct mma_side *s);
+void mma_set_sources(struct mma_sizes *z, const struct form *f);
+int64_t mma_prologue_registers(const struct mma_sizes *z);
+double mma_brought_bytes(const struct mma_sizes *z, const struct mma_side *s);
+double mma_prologue_seconds(const struct mma_sizes *z, const struct target *t, double blocks);
+
 // Floats (or words) that a thread keeps in registers, of one accumulator and in all.
 int64_t mma_sums(const struct mma_sizes *z);
 int64_t mma_registers(const struct mma_sizes *z);

@@ -14,6 +14,9 @@ struct mma_tile {
     const struct loop_expr *warp;    // where this warp's part begins
     struct loop_buffer *from, *tile, *words;
     struct loop_buffer *high, *low;  // parts of the words
+    // Of what is computed on its way: where a source is, and where it comes to; the tile itself, or
+    // [slot][row][column] as it lies in memory.
+    struct loop_buffer *source_from[SOURCES_MAX], *source[SOURCES_MAX];
     bool is_lhs;
 };
 
@@ -77,6 +80,30 @@ static inline const struct loop_expr *sum_and_total(const struct mma_build *x,
         return sum;
     return loop_binary(x->a, LOOP_ADD, loop_load(x->a, x->total, i, 2, 1), sum);
 }
+
+// gemm_mma_lower.c: where a copy or the like begins in the tile as it is stored: row and element of
+// one of the thread's pieces; an address there; how many of the `bytes` of a copy exist, of `each`
+// for an element.
+struct mma_piece {
+    const struct loop_expr *row, *column;
+};
+struct mma_piece mma_piece_of(const struct mma_build *x, const struct mma_side *s,
+                              const struct loop_expr *item);
+const struct loop_expr *mma_element_at(const struct mma_build *x, const struct mma_side *s,
+                                       const struct loop_expr *slice,
+                                       const struct mma_piece *piece);
+struct mma_at mma_where(const struct mma_build *x, const struct mma_tile *t,
+                        const struct loop_expr *slice, const struct mma_piece *piece);
+const struct loop_expr *mma_valid_bytes(const struct mma_build *x, const struct mma_tile *t,
+                                        const struct mma_at *at, int64_t each, int64_t bytes);
+
+// gemm_mma_prologue.c: buffers; starts the copies of a slice's sources; makes the tile of them, in
+// the same threads, when they have come.
+void mma_make_sources(struct mma_build *x, struct mma_tile *t, const char *name);
+void mma_copy_sources(const struct mma_build *x, const struct mma_tile *t, struct loop_builder *b,
+                      const struct loop_expr *slice);
+void mma_compute_tile(const struct mma_build *x, const struct mma_tile *t, struct loop_builder *b,
+                      const struct loop_expr *slice);
 
 // gemm_mma_store.c: the epilogue, and the store of every value.
 void mma_store_results(const struct mma_build *x, struct loop_builder *b);

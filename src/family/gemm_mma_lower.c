@@ -12,6 +12,9 @@
 //   the last slice's steps
 //   store
 //
+// An operand that is computed on its way (gemm_mma_prologue.c) is made of its sources between the
+// wait and the barrier, by the threads that copied them.
+//
 // What lies beyond an edge is zeros and is not read; rows and columns there are not stored, and
 // depth is zeros in both operands, so that it adds nothing whatever the other one has.
 #include <assert.h>
@@ -45,66 +48,89 @@ static const struct loop_expr *bytes_left(const struct mma_build *x, const struc
     return times(x, loop_binary(x->a, LOOP_MAX, left, num(x, 0)), each);
 }
 
+// Which element of K.
+static const struct loop_expr *depth_at(const struct mma_build *x, const struct mma_at *at) {
+    const struct loop_expr *k = add(x, times(x, at->slice, x->z.depth), at->inside);
+    return x->first_k ? add(x, x->first_k, k) : k;
+}
+
 // How many bytes of a copy exist: all, or none of them beyond an edge. Along the axis of a row
 // bytes count; the other axis is there or not.
-static const struct loop_expr *valid_bytes(const struct mma_build *x, const struct mma_tile *t,
-                                           const struct loop_expr *k,
-                                           const struct loop_expr *stay) {
+const struct loop_expr *mma_valid_bytes(const struct mma_build *x, const struct mma_tile *t,
+                                        const struct mma_at *at, int64_t each, int64_t bytes) {
     const struct mma_side *s = t->s;
-    int64_t element = x->z.element_bytes, bytes = s->copy_elements * element;
     const struct loop_expr *valid = num(x, bytes), *left = NULL;
+    const struct loop_expr *k = depth_at(x, at), *stay = at->stay;
     if (x->z.k % x->z.depth != 0 || x->first_k)
-        left = bytes_left(x, x->extent_k, k, s->along_k ? element : bytes);
+        left = bytes_left(x, x->extent_k, k, s->along_k ? each : bytes);
     if (s->size % s->width != 0 || s->is_cut) {
         const struct loop_expr *other =
-            bytes_left(x, t->end ? t->end : t->extent, stay, s->along_k ? bytes : element);
+            bytes_left(x, t->end ? t->end : t->extent, stay, s->along_k ? bytes : each);
         left = left ? smaller(x, left, other) : other;
     }
     return left ? smaller(x, left, valid) : valid;
 }
 
-// One copy: `at` elements into row `row` of the tile.
+struct mma_piece mma_piece_of(const struct mma_build *x, const struct mma_side *s,
+                              const struct loop_expr *item) {
+    struct mma_piece p;
+    if (x->z.threads % s->copies == 0) {
+        p.row = add(x, times(x, item, x->z.threads / s->copies), quotient(x, x->thread, s->copies));
+        p.column = rest(x, x->thread, s->copies);
+    } else {
+        const struct loop_expr *v = add(x, times(x, item, x->z.threads), x->thread);
+        p.row = quotient(x, v, s->copies);
+        p.column = rest(x, v, s->copies);
+    }
+    p.column = times(x, p.column, s->copy_elements);
+    return p;
+}
+
+// Around K, from the block's own slice on.
+struct mma_at mma_where(const struct mma_build *x, const struct mma_tile *t,
+                        const struct loop_expr *slice, const struct mma_piece *piece) {
+    const struct loop_expr *from = x->turn ? rest(x, add(x, slice, x->turn), x->z.slices) : slice;
+    bool along_k = t->s->along_k;
+    return (struct mma_at){from, along_k ? piece->column : piece->row,
+                           add(x, t->first, along_k ? piece->row : piece->column)};
+}
+
+const struct loop_expr *mma_element_at(const struct mma_build *x, const struct mma_side *s,
+                                       const struct loop_expr *slice,
+                                       const struct mma_piece *piece) {
+    const struct loop_expr *slot = rest(x, slice, s->slots);
+    // A copy may be less than the piece that changes places as a whole.
+    const struct loop_expr *to =
+        place(x, s, slot, piece->row, quotient(x, piece->column, per_piece(x)));
+    return add(x, to, rest(x, piece->column, per_piece(x)));
+}
+
+// One copy into the tile.
 static void copy_item(const struct mma_build *x, const struct mma_tile *t, struct loop_builder *b,
-                      const struct loop_expr *slice, const struct loop_expr *row,
-                      const struct loop_expr *column) {
+                      const struct loop_expr *slice, const struct mma_piece *piece) {
     static const enum loop_intrinsic by_bytes[] = {
         [4] = INTRINSIC_COPY4, [8] = INTRINSIC_COPY8, [16] = INTRINSIC_COPY16};
-    const struct mma_side *s = t->s;
-    int bytes = s->copy_elements * x->z.element_bytes;
-    // Around K, from the block's own slice on.
-    const struct loop_expr *from = x->turn ? rest(x, add(x, slice, x->turn), x->z.slices) : slice;
-    struct mma_at at = {from, s->along_k ? column : row,
-                        add(x, t->first, s->along_k ? row : column)};
-    const struct loop_expr *k = add(x, times(x, from, x->z.depth), at.inside);
-    if (x->first_k)
-        k = add(x, x->first_k, k);
-    const struct loop_expr *slot = rest(x, slice, x->z.stages);
-    // A copy may be less than the piece that changes places as a whole.
-    const struct loop_expr *to = place(x, s, slot, row, quotient(x, column, per_piece(x)));
-    to = add(x, to, rest(x, column, per_piece(x)));
-    loop_intrinsic(b, by_bytes[bytes],
-                   (struct loop_operand[]){{t->tile, to},
-                                           {t->from, x->operands->source(x, t, b, &at)},
-                                           {NULL, valid_bytes(x, t, k, at.stay)}});
+    struct mma_at at = mma_where(x, t, slice, piece);
+    int64_t bytes = t->s->copy_elements * x->z.element_bytes;
+    loop_intrinsic(
+        b, by_bytes[bytes],
+        (struct loop_operand[]){{t->tile, mma_element_at(x, t->s, slice, piece)},
+                                {t->from, x->operands->source(x, t, b, &at)},
+                                {NULL, mma_valid_bytes(x, t, &at, x->z.element_bytes, bytes)}});
 }
 
 static void copy_tile(const struct mma_build *x, const struct mma_tile *t, struct loop_builder *b,
                       const struct loop_expr *slice) {
     const struct mma_side *s = t->s;
     struct loop_builder inner, some;
-    const struct loop_expr *i = open_unrolled(x, b, "item", s->items, &inner);
-    const struct loop_expr *row, *column;
-    if (x->z.threads % s->copies == 0) {
-        row = add(x, times(x, i, x->z.threads / s->copies), quotient(x, x->thread, s->copies));
-        column = rest(x, x->thread, s->copies);
-    } else {
-        const struct loop_expr *v = add(x, times(x, i, x->z.threads), x->thread);
-        row = quotient(x, v, s->copies);
-        column = rest(x, v, s->copies);
+    if (s->is_computed) {
+        mma_copy_sources(x, t, b, slice);
+        return;
     }
-    column = times(x, column, s->copy_elements);
-    loop_open_if(&inner, row, num(x, s->rows), &some);
-    copy_item(x, t, &some, slice, row, column);
+    const struct loop_expr *i = open_unrolled(x, b, "item", s->items, &inner);
+    struct mma_piece piece = mma_piece_of(x, s, i);
+    loop_open_if(&inner, piece.row, num(x, s->rows), &some);
+    copy_item(x, t, &some, slice, &piece);
     loop_close(&inner, &some);
     loop_close(b, &inner);
 }
@@ -124,9 +150,14 @@ static void copy_slice(const struct mma_build *x, struct loop_builder *b,
     loop_intrinsic(b, INTRINSIC_COMMIT, NULL);
 }
 
-// The next slice has come, of all threads; and nobody reads the one before it any more.
-static void arrive(const struct mma_build *x, struct loop_builder *b) {
+// Slice `next` has come, of all threads; and nobody reads the one before it any more.
+static void arrive(const struct mma_build *x, struct loop_builder *b,
+                   const struct loop_expr *next) {
     loop_intrinsic(b, INTRINSIC_WAIT, (struct loop_operand[]){{NULL, num(x, x->z.stages - 2)}});
+    if (x->z.lhs.is_computed)
+        mma_compute_tile(x, &x->lhs, b, next);
+    if (x->z.rhs.is_computed)
+        mma_compute_tile(x, &x->rhs, b, next);
     loop_barrier(b);
 }
 
@@ -205,9 +236,8 @@ static void read_side(const struct mma_build *x, const struct mma_tile *t, struc
 
 static void read_step(const struct mma_build *x, struct loop_builder *b,
                       const struct loop_expr *slice, int step) {
-    const struct loop_expr *slot = rest(x, slice, x->z.stages);
-    read_side(x, &x->lhs, b, slot, step, step % 2);
-    read_side(x, &x->rhs, b, slot, step, step % 2);
+    read_side(x, &x->lhs, b, rest(x, slice, x->z.lhs.slots), step, step % 2);
+    read_side(x, &x->rhs, b, rest(x, slice, x->z.rhs.slots), step, step % 2);
 }
 
 // Split words from `from` on into parts from `to` on.
@@ -292,7 +322,7 @@ static void slice_steps(const struct mma_build *x, struct loop_builder *b,
     for (int step = 0; step < steps; step++) {
         bool is_last = step == steps - 1;
         if (is_last && next)
-            arrive(x, b);
+            arrive(x, b, add(x, slice, num(x, 1)));
         if (!is_last)
             read_step(x, b, slice, step + 1);
         else if (next)
@@ -333,7 +363,7 @@ static void walk(const struct mma_build *x, struct loop_builder *b) {
     struct loop_for ahead = {"slice", num(x, 0), num(x, x->z.stages - 1), 1, false};
     copy_slice(x, &inner, loop_open_for(b, &ahead, &inner));
     loop_close(b, &inner);
-    arrive(x, b);
+    arrive(x, b, num(x, 0));
     read_step(x, b, num(x, 0), 0);
     if (x->total)
         walk_chunks(x, b, last);
@@ -347,12 +377,15 @@ static void walk(const struct mma_build *x, struct loop_builder *b) {
 static void make_side(struct mma_build *x, struct mma_tile *t, const struct mma_side *s,
                       struct loop_buffer *from, const char *name) {
     struct loop_program *p = x->l->program;
-    struct loop_size shape[] = {{(int64_t)x->z.stages * s->rows, NULL}, {s->length, NULL}};
+    struct loop_size shape[] = {{(int64_t)s->slots * s->rows, NULL}, {s->length, NULL}};
     t->s = s;
     t->is_lhs = s == &x->z.lhs;
     t->from = from;
-    assert(t->from->dtype == x->z.storage || x->z.is_rounded);
-    t->tile = loop_shared_of(p, arena_printf(x->a, "%s_tile", name), t->from->dtype, shape, 2);
+    assert(!from || from->dtype == x->z.storage || x->z.is_rounded);
+    t->tile = loop_shared_of(p, arena_printf(x->a, "%s_tile", name),
+                             from ? from->dtype : x->z.storage, shape, 2);
+    if (s->is_computed)
+        mma_make_sources(x, t, name);
     t->words = loop_register_of(p, arena_printf(x->a, "%s_words", name), s->own / 2, 1, LOOP_I32);
     if (x->z.kind != MMA_KIND_TF32X3)
         return;
@@ -462,7 +495,7 @@ void mma_lower(struct lowering *l, const struct form *f, const struct kernel_sta
     struct mma_build x = {.l = l, .a = l->arena, .operands = &matrices, .ctx = g, .z = z};
     x.anchor = g->anchor;
     x.at = g->at;
-    x.pair = z.n % 2 == 0 && (g->has_pairs || !g->is_whole) ? 2 : 1;
+    x.pair = z.n % 2 == 0 && g->has_pairs ? 2 : 1;
     x.lhs.extent = l->space.extent[g->group_m];
     x.rhs.extent = l->space.extent[g->group_n];
     x.extent_k = l->space.extent[g->group_k];
@@ -474,7 +507,8 @@ void mma_lower(struct lowering *l, const struct form *f, const struct kernel_sta
     struct gpu_kernel k =
         gpu_open_kernel(l, arena_printf(x.a, "%s_gemm", stage->values[0]), grid, x.z.threads, &b);
     k.kernel->min_blocks = stage_number(stage, "minblocks", 0);
-    mma_make_buffers(&x, l->buffer[z.lhs.leaf], l->buffer[z.rhs.leaf]);
+    mma_make_buffers(&x, z.lhs.is_computed ? NULL : l->buffer[z.lhs.leaf],
+                     z.rhs.is_computed ? NULL : l->buffer[z.rhs.leaf]);
     top.builder = &b;
     struct scope batch = scope_inside(&top, &b);
     scope_split(&batch, loop_binary(x.a, LOOP_DIV, k.block, tiles), 0, g->group_m);

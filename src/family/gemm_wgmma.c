@@ -161,6 +161,8 @@ bool wgmma_accepts(const struct form *f, const struct target *t, struct objectio
     const char *anchor = node_of(f, g->anchor)->name;
     const struct precision *p = &f->region->problem->precision;
     struct wgmma_side side[2];
+    if (!gemm_moves_vectors(f, why))
+        return false;
     if (parts_of(f))
         return true;
     if (!find_side(f, true, &side[0], why) || !find_side(f, false, &side[1], why))

@@ -46,17 +46,31 @@ static const struct emitter *keep_emitter(const struct form *f, const struct tar
     return e ? e : family_emitter(f->family, f, t, &any, &why);
 }
 
+// The form of a stage's region: as its own family has it, where that takes what would be nest's
+// otherwise (a product that gathers an operand).
+static const struct form *form_of(const struct region *r, const struct target *t,
+                                  const struct kernel_stage *s) {
+    struct objection why;
+    struct kernel_stage any = {0};
+    const struct form *first = family_first_form(r, t);
+    const struct family *own = s->family ? family_find(s->family) : NULL;
+    if (!first || first->family->kinds != FORM_ANY || !own || !own->find)
+        return first;
+    const struct form *f = family_form(own, r, &why);
+    return f && family_emitter(own, f, t, &any, &why) ? f : first;
+}
+
 // Choose a family for stage `i`, keep the knobs that it knows and that stay legal, check all.
 static bool settle(const struct stages_edit *e, struct kernel *k, int i) {
     struct arena *a = e->arena;
     const struct problem *p = e->problem;
     const struct target *t = e->target;
     struct region *r = region_near(e, k, i);
-    const struct form *f = family_first_form(r, t);
     struct error err;
+    struct kernel_stage *s = kernel_own_stage(a, k, i);
+    const struct form *f = form_of(r, t, s);
     if (!f)
         return false;
-    struct kernel_stage *s = kernel_own_stage(a, k, i);
     const struct emitter *emitter = keep_emitter(f, t, s);
     if (!emitter)
         return false;

@@ -377,9 +377,7 @@ Test(form, windows_scans_scatters_and_moves) {
         {braided, "stage y : gemm",
          "2:11 stage y: y needs elements of t from other places than its own; materialise t first, "
          "or the family nest takes it"},
-        {embedded, "stage y : gemm",
-         "note gemm moves vectors, and an index, a condition or a type in an operand of y stands "
-         "in the way; materialise it first; the family nest takes it"},
+        {embedded, "stage y : gemm", ""},
         {picked, "stage y : rowwise", ""},
         {swapped, "stage y : rowwise",
          "2:11 stage y: y is a take of what the rows give; materialise p first"},

@@ -1,0 +1,103 @@
+// Operands of products on tensor cores that are computed on their way (gemm_operand.h): right on
+// fibres and for the interpreter of loops at every layout, type and odd shape, also where prologues
+// and knobs are drawn; no barrier, wait, fence or guard can be missing; what cannot be multiplied
+// is refused with the nearest choice.
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "family/lower.h"
+#include "family/program.h"
+#include "text_mutants.h"
+
+// What the prologue makes of zeros is no number, so that a tile that is not zero beyond the end of
+// K shows.
+static const struct mutant_kernel mma[] = {
+    // In place, along K, with a vector along rows that is read where it is needed; a short last
+    // slice, and rows that end within a tile.
+    {"problem place\ndim M = 40, N = 24, K = 72\nin a : bf16[M, K] ~ uniform(1, 2)\n"
+     "in s : f32[M, 1] ~ uniform(1, 2)\nin b : bf16[N, K] ~ normal\nout c : f32[M, N]\n"
+     "t : bf16 = s / a\nc = t @ b.T\n",
+     "stage c : gemm as mma  tile 32x16x32  warps 2x1  stages 4  group 1\n"},
+    // Two sources, of which one has slots of its own, across K; columns that end within a tile.
+    {"problem two\ndim M = 16, N = 40, K = 32\nin a : f16[M, K] ~ normal\n"
+     "in g : f16[K, N] ~ normal\nin u : f16[K, N] ~ uniform(1, 2)\nout c : f32[M, N]\n"
+     "t : f16 = g / u\nc = a @ t\n",
+     "stage c : gemm as mma  tile 16x32x32  warps 1x2  stages 2  group 1\n"},
+    // From f32, both sides: two copies for a piece, a tile with slots of its own.
+    {"problem narrow\nprecision bf16 accumulate f32\ndim M = 16, N = 16, K = 40\n"
+     "in a : f32[M, K] ~ uniform(1, 2)\nin b : f32[N, K] ~ uniform(1, 2)\nout c : f32[M, N]\n"
+     "c = (1 / a) @ (2 / b).T\n",
+     "stage c : gemm as mma  tile 16x16x32  warps 1x1  stages 2  group 1\n"},
+};
+
+static const struct mutant_same mma_same[] = {{"none", "", 0}};
+
+Test(gemm_prologue, mma_fails_without_any_one_barrier_wait_or_guard, .timeout = 600) {
+    static const struct mutant_set set = {mma, sizeof mma / sizeof *mma, mma_same,
+                                          sizeof mma_same / sizeof *mma_same};
+    struct mutant_tally tally;
+    mutants_try(&set, &tally);
+    cr_assert_gt(tally.all[FIBRE_BARRIER], 10);
+}
+
+// Runs the loops of a problem and its block in the interpreter.
+static void compute(const struct mutant_kernel *k, uint64_t seed) {
+    struct text_subject s;
+    char message[1200] = "";
+    mutants_subject(&s, k, seed);
+    struct loop_program *p = mutants_loops(&s, k->stages);
+    double error = expect_execute(&s.expected, &s.arena, s.problem, p, message, sizeof message);
+    cr_expect(error >= 0 && error <= s.limit, "%s%s%g, %s", s.problem->text, k->stages, error,
+              message);
+    text_close(&s);
+}
+
+#define MMA(knobs) "stage c : gemm as mma  " knobs "\n"
+
+Test(gemm_prologue, mma_computes_every_form, .timeout = 300) {
+    static const struct mutant_kernel forms[] = {
+        // A maximum of bf16 is one of them: nothing is rounded.
+        {"problem relu\ndim M = 33, N = 17, K = 64\nin x : bf16[M, K] ~ normal\n"
+         "in w : bf16[K, N] ~ normal\nout c : bf16[M, N]\nc = relu(x) @ w\n",
+         MMA("tile 32x32x32  warps 1x2  stages 3  group 4")},
+        // As f32, by parts: one side is widened where it is stored.
+        {"problem scale\ndim M = 20, N = 24, K = 48\nin x : f32[M, K] ~ normal\n"
+         "in s : f32[K] ~ normal\nin w : bf16[N, K] ~ normal\nout c : f32[M, N]\n"
+         "c = (x * s) @ w.T\n",
+         MMA("tile 32x32x16  warps 1x2  stages 2  group 1")},
+        {"problem tf\nprecision tf32\ndim M = 20, N = 24, K = 48\nin x : f32[K, M] ~ normal\n"
+         "in w : f32[K, N] ~ normal\nin s : f32[N] ~ normal\nout c : f32[M, N]\n"
+         "c = sigmoid(x).T @ (w - s)\n",
+         MMA("tile 32x32x16  warps 1x2  stages 4  group 1")},
+        // SwiGLU, both sides computed, a batch that shares the right one.
+        {"problem swiglu\ndim B = 2, M = 19, N = 16, K = 72\nin g : bf16[B, M, K] ~ normal\n"
+         "in u : bf16[B, M, K] ~ normal\nin w : bf16[N, K] ~ normal\nin s : f32[N] ~ normal\n"
+         "out c : bf16[B, M, N]\nt : bf16 = silu(g) * u\nv : bf16 = w * s[:, None]\n"
+         "c = t @ v.T\n",
+         MMA("tile 16x16x32  warps 1x1  stages 3  group 1")},
+        // A mask that is computed, slices, the other order.
+        {"problem mask\ndim M = 24, N = 16, K = 40\nin x : f16[M, 2 * K] ~ normal\n"
+         "in w : f16[N, K] ~ normal\nout c : f32[M, N]\n"
+         "c = where(arange(M)[:, None] >= arange(K), x[:, K:], 0) @ w.T\n",
+         MMA("tile 32x16x32  warps 1x1  stages 2  group 1")},
+        // Sums that are put aside, blocks that begin with different slices.
+        {"problem around\ndim M = 13, N = 40, K = 1032\nin x : bf16[M, K] ~ normal\n"
+         "in w : bf16[N, K] ~ normal\nout c : f32[M, N]\nc = abs(x) @ (-w).T\n",
+         MMA("tile 16x16x32  warps 1x1  stages 3  group 1")},
+        // One of everything.
+        {"problem one\ndim M = 1, N = 1, K = 1\nin x : f16[M, K] ~ normal\n"
+         "in w : f16[K, N] ~ normal\nout c : f32[M, N]\nc = relu(x) @ w\n",
+         MMA("tile 16x16x32  warps 1x1  stages 2  group 1")},
+        // Odd rows: element by element.
+        {"problem odd\ndim M = 17, N = 19, K = 35\nin x : f16[M, K] ~ normal\n"
+         "in w : f16[K, N] ~ normal\nout c : f32[M, N]\nc = relu(x) @ (w * 2)\n",
+         MMA("tile 16x32x32  warps 1x1  stages 2  group 1")},
+        // Rows that an infinity makes no numbers of, beyond the end as well.
+        {"problem wide\ndim M = 16, N = 16, K = 20\nin x : f32[M, K] ~ uniform(1, 2)\n"
+         "in w : f32[K, N] ~ normal\nout c : f32[M, N]\nc = (1 / x) @ w\n",
+         MMA("tile 16x32x16  warps 1x1  stages 2  group 1")},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        compute(&forms[i], i);
+}
