@@ -33,7 +33,7 @@ say      = @$(if $(V)$(SILENT),:,printf '  %-5s %s\n' '$(1)' '$@')
 VERSION := $(shell cat VERSION)
 SRC     := $(sort $(wildcard src/*.c src/*/*.c))
 TESTS   := $(sort $(wildcard tests/unit/*.c))
-RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu bridge/export/*.py src/store/*.sql src/memory/*.sql prompts/*.txt) \
+RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu bridge/export/*.py bridge/import/*.py src/store/*.sql src/memory/*.sql prompts/*.txt) \
              src/ir/ops.def src/ir/types.def docs/language.md docs/families.md src/report/page.css src/report/page.js)
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))

@@ -29,6 +29,7 @@ static const struct command *const commands[] = {
     &cmd_init,
     &cmd_check,
     &cmd_fmt,
+    &cmd_import,
     &cmd_scaffold,
     &cmd_sol,
     &cmd_emit,

@@ -28,7 +28,7 @@ struct command {
 };
 
 extern const struct command cmd_init, cmd_version, cmd_gc;
-extern const struct command cmd_check, cmd_fmt, cmd_scaffold;
+extern const struct command cmd_check, cmd_fmt, cmd_import, cmd_scaffold;
 extern const struct command cmd_sol, cmd_emit, cmd_eval, cmd_profile, cmd_diagnose, cmd_sass;
 extern const struct command cmd_optimize, cmd_tabulate, cmd_suite;
 extern const struct command cmd_runs, cmd_show, cmd_report, cmd_tools, cmd_export, cmd_replay;
