@@ -10,7 +10,9 @@
 # OUT gets a line for every evaluation: problem, policy, seed, number, time in µs ("-": it did not pass), the best of the
 # table; and one "problem policy seed end" for a whole run. Runs that are there already are not made again, and none is
 # begun FOR (unlimited) seconds after the start, so it can be gone on with. With OUT alone the table is made of
-# what is there. TARGET (cuda) comes from the environment.
+# what is there. TARGET (cuda) comes from the environment, and FLAGS for hone optimize. On a machine with other work
+# times drift by more than 5% between the table and a run, but not the ratios of what is timed in pairs: with PAIRED=1
+# all times of a run are told in the table's, as if the block that it begins with took there and here the same.
 set -u
 hone=$(realpath "$1")
 out=$2
@@ -22,7 +24,7 @@ trap 'rm -rf "$work"' EXIT
 here=$(cd "$(dirname "$0")/.." && pwd)
 touch "$out"
 
-# drawn TABLE SEED: a row that is ok, as a kernel block, and the best time of the table on standard error.
+# drawn TABLE SEED: a row that is ok, as a kernel block, and on standard error the best time of the table and its own.
 drawn() {
     awk -v seed="$2" '/^shape / { shape[n_shapes++] = substr($0, 7) }
         /^[0-9]/ && / = [0-9.]+ [0-9.]+ [0-9.]+$/ { row[n++] = $0; if (n == 1 || $(NF - 2) + 0 < best) best = $(NF - 2) + 0 }
@@ -34,21 +36,26 @@ drawn() {
             for (i = 2; part[i] != "="; i++) sub(/\?/, part[i], text)
             gsub(/\|/, "\n", text)
             print text
-            print best >"/dev/stderr"
+            for (i = 2; part[i] != "="; i++) ;
+            print best, part[i + 1] >"/dev/stderr"
         }' "$1"
 }
 
-# live NAME FILE POLICY SEED BEST: a run, from $work/start.hone.
+# live NAME FILE POLICY SEED BEST DRAWN: a run, from $work/start.hone.
 live() {
-    local n=0 line time pid
+    local n=0 line time pid scale=1
     exec 3< <(exec "$hone" optimize "$2" --target "${TARGET:-cuda}" --policy "$3" --seed "$4" --race 1 --memory off \
         --start "$work/start.hone" --evals "${EVALS:-8}" --seconds 60 --until 1 --no-counters \
-        --store "$work/runs.db" --events 2>>"$work/errors")
+        --store "$work/runs.db" --events ${FLAGS:-} 2>>"$work/errors")
     pid=$!
     while read -r line <&3; do
         case $line in *'"event":"evaluated"'*) ;; *) continue ;; esac
         n=$((n + 1))
-        time=$(sed -n 's/.*"time_s":\([-0-9.e+]*\).*/\1/p' <<<"$line" | awk '{ print $1 * 1e6 }')
+        time=$(sed -n 's/.*"time_s":\([-0-9.e+]*\).*/\1/p' <<<"$line")
+        if [ "$n" = 1 ] && [ -n "${PAIRED:-}" ] && [ -n "$time" ]; then
+            scale=$(awk -v t="$time" -v d="$6" 'BEGIN { print d / t / 1e6 }')
+        fi
+        [ -z "$time" ] || time=$(awk -v t="$time" -v s="$scale" 'BEGIN { print t * 1e6 * s }')
         echo "$1 $3 $4 $n ${time:--} $5" >>"$out"
         if [ -n "$time" ] && awk -v t="$time" -v b="$5" 'BEGIN { exit !(t <= 1.05 * b) }'; then break; fi
         [ "$n" -lt "${EVALS:-8}" ] || break
@@ -65,10 +72,10 @@ for seed in $seeds; do
         file=${table%.table}.hone
         [ -e "$file" ] || file=$here/problems/${name#*-}.hone
         name=${name#*-}
-        best=$(drawn "$table" "$seed" 2>&1 >"$work/start.hone")
+        read -r best own <<<"$(drawn "$table" "$seed" 2>&1 >"$work/start.hone")"
         for policy in ${policies//,/ }; do
             [ "$SECONDS" -lt "${FOR:-100000}" ] || exit 0
-            grep -q "^$name $policy $seed end" "$out" || live "$name" "$file" "$policy" "$seed" "$best"
+            grep -q "^$name $policy $seed end" "$out" || live "$name" "$file" "$policy" "$seed" "$best" "$own"
         done
     done
 done

@@ -164,6 +164,8 @@ static void add_starts(struct arena *a, const struct problem *p, const struct ta
         const char *kernel = best_start(a, p, t, near[i].lesson, prior, &gain);
         if (kernel && first && out->n_starts == 0 && gain < 0)
             add_start(out, (struct advice_start){kernel_print(a, first), "default kernel", true});
+        if (kernel && first && out->n_starts == 0)
+            out->is_start_first = isfinite(gain) && gain > 0;
         add_start(out, (struct advice_start){kernel, origin(a, near[i].lesson), false});
     }
 }

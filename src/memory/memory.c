@@ -53,8 +53,9 @@ static bool fail(struct memory *m, struct error *err) {
         return error_set(err, ERROR_IO, "another process has been writing for %d s",
                          BUSY_MS / 1000);
     case SQLITE_IOERR:
-        return error_set(err, ERROR_IO, "%s (%s); what was learned before is safe", text,
-                         strerror(sqlite3_system_errno(m->db)));
+        return error_set(err, ERROR_IO, "%s%s%s; what was learned before is safe", text,
+                         sqlite3_system_errno(m->db) ? ": " : "",
+                         sqlite3_system_errno(m->db) ? strerror(sqlite3_system_errno(m->db)) : "");
     default:
         return error_set(err, ERROR_IO, "%s", text);
     }
@@ -129,7 +130,9 @@ static bool make_directory(const char *path, struct error *err) {
 
 static bool connect_to(struct memory *m, bool create, struct error *err) {
     int version;
-    int flags = create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    // Also to read: what a process left half written when it was killed has to be taken back first.
+    // Where the file may not be written SQLite opens it for reading.
+    int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
     if (!create && access(m->path, R_OK) != 0)
         return error_set(err, errno == ENOENT ? ERROR_USAGE : ERROR_IO, "%s", strerror(errno));
     if (create && !make_directory(m->path, err))

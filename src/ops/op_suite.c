@@ -79,37 +79,32 @@ struct watch {
     const struct op_table *table;
     double within;
     struct suite_run *run;
+    double best_s;
 };
 
-// The best after so many evaluations, the table's over the found.
-static void note_points(struct watch *w, int n_evals, double best_s) {
+// In the order in which they are judged, which need not be that of the nodes.
+static void on_event(const struct event *e, void *ctx) {
+    struct watch *w = ctx;
+    struct suite_run *run = w->run;
+    if (e->kind != EVENT_EVALUATED)
+        return;
+    run->n_evals++;
+    if (isfinite(e->node->time_s))
+        w->best_s = fmin(w->best_s, e->node->time_s);
     for (int i = 0; i < SUITE_POINTS; i++)
-        if (n_evals <= suite_points[i])
-            w->run->found[i] = isfinite(best_s) ? (float)(w->table->judge.best_s / best_s) : 0;
+        if (run->n_evals <= suite_points[i])
+            run->found[i] = isfinite(w->best_s) ? (float)(w->table->judge.best_s / w->best_s) : 0;
+    if (run->is_missed && w->best_s * (1 - 1e-9) <= w->table->judge.best_s * (1 + w->within)) {
+        run->is_missed = false;
+        run->evals = run->n_evals;
+    }
 }
 
 static bool is_enough(void *ctx, const struct search_node *nodes, int n_nodes) {
-    struct watch *w = ctx;
-    double best_s = INFINITY;
-    int n_evals = 0;
-    w->run->is_missed = true;
-    for (int i = 0; i < n_nodes; i++) {
-        if (nodes[i].state != NODE_EVALUATED)
-            continue;
-        n_evals++;
-        if (isfinite(nodes[i].time_s))
-            best_s = fmin(best_s, nodes[i].time_s);
-        note_points(w, n_evals, best_s);
-        if (w->run->is_missed && best_s * (1 - 1e-9) <= w->table->judge.best_s * (1 + w->within)) {
-            w->run->is_missed = false;
-            w->run->evals = n_evals;
-        }
-    }
-    w->run->n_evals = n_evals;
-    for (int i = 0; i < SUITE_POINTS; i++)
-        if (n_evals < suite_points[i])
-            w->run->found[i] = isfinite(best_s) ? (float)(w->table->judge.best_s / best_s) : 0;
-    return !w->run->is_missed && n_evals >= suite_points[SUITE_POINTS - 1];
+    const struct watch *w = ctx;
+    (void)nodes;
+    (void)n_nodes;
+    return !w->run->is_missed && w->run->n_evals >= suite_points[SUITE_POINTS - 1];
 }
 
 // Do moves lead from a row's block to one that is near the best? Of a sample some blocks were
@@ -172,8 +167,7 @@ static bool run_once(struct op_table *t, const struct told *told, const struct s
                      const struct setting *x, int64_t seed, struct suite_run *result,
                      struct error *err) {
     struct arena a = {0};
-    struct candidate first = t->first;
-    struct watch w = {.table = t, .within = s->q->within, .run = result};
+    struct watch w = {.table = t, .within = s->q->within, .run = result, .best_s = INFINITY};
     struct store *store = store_open_none();
     struct run run = {.problem_name = t->problem->name,
                       .seed = (uint64_t)seed,
@@ -191,12 +185,14 @@ static bool run_once(struct op_table *t, const struct told *told, const struct s
                                            .advice = x->has_memory ? &told->advice : NULL},
                                .judge = t->judging,
                                .store = store,
-                               .first = &first,
+                               .first = s->q->from_default ? &t->first : NULL,
                                .is_enough = is_enough,
-                               .enough_ctx = &w};
+                               .enough_ctx = &w,
+                               .on_event = on_event,
+                               .event_ctx = &w};
     *result = (struct suite_run){.evals = t->table.n_rows + 1, .is_missed = true};
     bool ok =
-        (s->q->from_default || draw_first(&a, t, (uint64_t)seed, s->q->within, &first, err)) &&
+        (s->q->from_default || draw_first(&a, t, (uint64_t)seed, s->q->within, &run.start, err)) &&
         optimize(&a, &job, &run, err);
     store_close(store);
     arena_reset(&a);

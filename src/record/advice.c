@@ -90,8 +90,12 @@ json_t *advice_to_json(const struct advice *d) {
             json_object_set_new(start, "default", json_true());
         json_array_append_new(starts, start);
     }
-    return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o}", "schema", "hone.advice/1", "run", d->run,
-                     "lessons", d->n_lessons, "priors", priors, "starts", starts, "blocks", blocks);
+    json_t *json =
+        json_pack("{s:s, s:s, s:i, s:o, s:o, s:o}", "schema", "hone.advice/1", "run", d->run,
+                  "lessons", d->n_lessons, "priors", priors, "starts", starts, "blocks", blocks);
+    if (d->is_start_first)
+        json_object_set_new(json, "start_first", json_true());
+    return json;
 }
 
 // Runs of before it was kept have none.
@@ -146,5 +150,8 @@ bool advice_from_json(struct arena *a, const json_t *json, struct advice *d, str
             .is_default = json_object_get(s, "default") && json_read_bool(&r, s, "default")};
     }
     blocks_from_json(&r, a, json, d);
+    // Runs of before it was kept began with the default kernel.
+    d->is_start_first =
+        json_object_get(json, "start_first") && json_read_bool(&r, json, "start_first");
     return json_reader_done(&r, err);
 }

@@ -47,6 +47,7 @@ struct advice {
     int n_priors;
     struct advice_start starts[ADVICE_STARTS_MAX];
     int n_starts;
+    bool is_start_first;  // the first of them is expected to be faster than the default kernel
     struct advice_block *blocks;
     int n_blocks;
 };

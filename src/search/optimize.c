@@ -143,7 +143,8 @@ static const struct candidate *baseline_of(const struct loop *l, const struct se
     if (n->number == 0)
         return NULL;
     const struct search_node *root = &l->nodes[0];
-    if (root->verdict.kind == VERDICT_OK && root->measurement.present)
+    bool is_waiting = root->state == NODE_PROPOSED;
+    if (is_waiting || (root->verdict.kind == VERDICT_OK && root->measurement.present))
         return &root->candidate;
     bool is_same = loop_same_source(&l->run->baseline, &root->candidate);
     if (l->run->baseline.source && !is_same && !l->baseline_fault)
@@ -253,7 +254,7 @@ static bool evaluate(struct loop *l, struct search_node *n, struct error *err) {
         return false;
     loop_tell(l, EVENT_EVALUATED, n);
     int n_infra = progress_infra_at_end(l->nodes, l->n_nodes);
-    if (n_infra >= INFRA_MAX || (n->number == 0 && n_infra > 0))
+    if (n_infra >= INFRA_MAX || (n->number == 0 && n->verdict.kind == VERDICT_INFRA))
         return error_set(err, ERROR_IO, "nothing can be judged on this machine now: %s",
                          n->verdict.evidence);
     return true;
@@ -268,6 +269,24 @@ static bool evaluate_again(struct loop *l, struct error *err) {
             return false;
     }
     return true;
+}
+
+static bool evaluate_before_root(struct loop *l, struct error *err) {
+    struct search_node *n = loop_before_root(l);
+    bool waits = n && l->nodes[0].state == NODE_PROPOSED && n->state == NODE_PROPOSED;
+    return !waits || evaluate(l, n, err);
+}
+
+// What was judged before the root is told in the root's time, as all others are.
+static bool settle_before_root(struct loop *l, struct error *err) {
+    struct search_node *n = loop_before_root(l);
+    double time_s = n && n->state == NODE_EVALUATED ? time_of(l, n) : NAN;
+    double gain = l->nodes[0].time_s / time_s;
+    if (!isfinite(time_s) || (time_s == n->time_s && (gain == n->gain || isnan(gain))))
+        return true;
+    n->time_s = time_s;
+    n->gain = gain;
+    return store_put_node(l->job->store, l->run->id, n, err);
 }
 
 static bool announce(struct loop *l, struct error *err) {
@@ -573,7 +592,8 @@ bool optimize(struct arena *a, const struct optimize_job *job, struct run *run, 
                      .started_ns = clock_now_ns(),
                      .elapsed_before_s = run->elapsed_s};
     bool ok = load_nodes(&l, err) && add_root(&l, err) && loop_add_warm(&l, err) &&
-              loop_race_opening(&l, err) && evaluate_again(&l, err) && add_simple(&l, err);
+              loop_race_opening(&l, err) && evaluate_before_root(&l, err) &&
+              evaluate_again(&l, err) && settle_before_root(&l, err) && add_simple(&l, err);
     bool settled = false;
     while (ok && !settled)
         ok = search(&l, err) && loop_confirm(&l, &settled, err);

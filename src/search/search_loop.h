@@ -45,6 +45,8 @@ bool loop_add_all(struct loop *l, const struct decision *decisions, int n, struc
 // warm.c: kernels that memory begins with, right behind the root; and how many there are.
 bool loop_add_warm(struct loop *l, struct error *err);
 int loop_count_warm(const struct loop *l);
+// The one that is judged before the root; NULL: none is.
+struct search_node *loop_before_root(const struct loop *l);
 
 // Decide what to try next, at most `room` of it, and put it in the store, all or nothing; *n says
 // how many, 0 when nothing is left.

@@ -1,5 +1,7 @@
 // Kernels that memory begins with (record/advice.h): children of the root, proposed before anything
-// else, all in one transaction. They race and are judged like any other.
+// else, all in one transaction. They race and are judged like any other; where there is no race the
+// first of them is judged before the root, if it is expected to be faster: a run that is cut short
+// has the better one. Its pairs are with the root all the same, and the root is judged next.
 #include <string.h>
 
 #include "base/arena.h"
@@ -68,4 +70,14 @@ bool loop_add_warm(struct loop *l, struct error *err) {
     bool ok = n == 0 || loop_add_all(l, decisions, n, err);
     arena_reset(&l->scratch);
     return ok;
+}
+
+struct search_node *loop_before_root(const struct loop *l) {
+    const struct advice *d = l->job->context.advice;
+    const struct run *run = l->run;
+    bool is_first = d && d->is_start_first && run->batch <= 1 && !run->start.source;
+    if (!is_first || loop_races(l) || l->n_nodes < 2)
+        return NULL;
+    struct search_node *n = &l->nodes[1];
+    return n->by && strcmp(n->by, "memory") == 0 ? n : NULL;
 }

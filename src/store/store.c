@@ -59,8 +59,9 @@ bool store_fail(struct store *s, struct error *err) {
         return error_set(err, ERROR_IO, "another process has been writing for %d s",
                          BUSY_MAX_MS / 1000);
     case SQLITE_IOERR:
-        return error_set(err, ERROR_IO, "%s (%s); what was stored before is safe", text,
-                         strerror(sqlite3_system_errno(s->db)));
+        return error_set(err, ERROR_IO, "%s%s%s; what was stored before is safe", text,
+                         sqlite3_system_errno(s->db) ? ": " : "",
+                         sqlite3_system_errno(s->db) ? strerror(sqlite3_system_errno(s->db)) : "");
     default:
         return error_set(err, ERROR_IO, "%s", text);
     }

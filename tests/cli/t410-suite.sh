@@ -31,7 +31,14 @@ expect_match 2 'memory /nowhere.db: no such file' "$HONE" suite s1.table --memor
 # A run with it is replayed from its record, without it.
 expect_match 0 'memory    1 run on siblings' "$HONE" optimize s1.hone --target table:s1.table --memory "$TMP/m.db" --store "$TMP/runs.db" \
     --evals 8 --until 1
+printf '%s\n' "$got" | sed -n '/ the default kernel$/q; / the champion of softmax /p' | grep -q . || fail "not judged before the default kernel: $got"
 expect_match 0 'the same tree' env XDG_DATA_HOME="$TMP/none" "$HONE" replay --store "$TMP/runs.db"
+# Nor does it matter to a replay in which order: of a record of before, the default kernel is judged first.
+"$HONE" replay --store "$TMP/runs.db" -o "$TMP/recording" >/dev/null
+grep -q 'start_first' "$TMP/recording" || fail "the record does not say what was judged first"
+sed 's/, *\\"start_first\\": *true//; s/, *"start_first": *true//' "$TMP/recording" >"$TMP/before"
+grep -q 'start_first' "$TMP/before" && fail "it is still there: $(grep start_first "$TMP/before" | cut -c1-300)"
+expect_match 0 'the same tree' "$HONE" replay "$TMP/before"
 # Where a run begins with another block the default kernel is judged at once, unless memory has a champion.
 printf 'kernel for softmax on sm_90a\nstage y : rowwise threads 512 rows 2 vec 4 keep shared divide exact store cached\n' >"$TMP/other.hone"
 other() {

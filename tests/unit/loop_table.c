@@ -100,6 +100,19 @@ static struct energy energy_of(const struct table *t, const struct candidate *c)
                            .method = "table"};
 }
 
+// "node 1" as "node1": a list by spaces.
+static void note_judged(struct table *t, const char *label) {
+    char word[32];
+    size_t n = 0, len = strlen(t->judged);
+    for (const char *s = label; *s && n + 1 < sizeof word; s++)
+        if (*s != ' ')
+            word[n++] = *s;
+    word[n] = '\0';
+    size_t from = len > n ? len - n - 1 : len;
+    if (len <= n || strncmp(t->judged + from, word, n) != 0)
+        snprintf(t->judged + len, sizeof t->judged - len, "%s ", word);
+}
+
 bool judge_table(void *ctx, struct arena *into, const struct eval_job *job, struct eval_result *r,
                  struct error *e) {
     struct table *t = ctx;
@@ -107,6 +120,7 @@ bool judge_table(void *ctx, struct arena *into, const struct eval_job *job, stru
     if (t->n_calls++ == t->interrupt_at)
         return error_set(e, ERROR_INTERRUPTED, "interrupted");
     bool is_root = strcmp(job->candidate->label, "default") == 0;
+    note_judged(t, job->candidate->label);
     double doubt = t->doubt > 0 ? t->doubt : 0.01;
     t->n_screened += job->depth == EVAL_SCREEN;
     t->n_energy += job->depth == EVAL_ENERGY;

@@ -59,6 +59,7 @@ struct table {
     const char *why_no_energy;      // but this is why it was not; NULL: it was
     int n_energy;                   // comparisons of energy
     double confirm_energy_s;        // asked for with the confirmation
+    char judged[256];               // labels of what was judged, each once in a row, in order
 };
 
 extern const struct table plain_table;

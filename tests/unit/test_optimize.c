@@ -27,12 +27,13 @@
 
 TestSuite(optimize, .init = loop_set_up, .fini = loop_tear_down);
 
-// Two kernels to begin with, one of which is the default and so no news.
-static const struct advice *advise_two(void) {
+// Two kernels to begin with, one of which is the default and so no news. `is_first`: they are
+// expected to be faster.
+static const struct advice *advise_two(bool is_first) {
     static struct advice d;
     struct kernel k = {0};
     lower_default(&a, problem, &target, &k);
-    d = (struct advice){.run = "r", .n_lessons = 2, .n_starts = 2};
+    d = (struct advice){.run = "r", .n_lessons = 2, .n_starts = 2, .is_start_first = is_first};
     d.starts[0] = (struct advice_start){kernel_print(&a, &k), "a sibling", false};
     struct kernel_stage *s = kernel_own_stage(&a, &k, k.n_stages - 1);
     kernel_find_knob(s, "rows")->part[0] = 2;
@@ -121,20 +122,63 @@ Test(optimize, so_does_one_that_proposes_in_batches, .timeout = 900) {
 }
 
 Test(optimize, and_one_that_races_and_has_kernels_from_memory, .timeout = 900) {
-    advised = advise_two();
+    advised = advise_two(true);
     kill_everywhere(1, 5);
+}
+
+Test(optimize, and_one_that_begins_with_a_kernel_from_memory, .timeout = 900) {
+    advised = advise_two(true);
+    kill_everywhere(1, 0);
 }
 
 Test(optimize, kernels_of_memory_are_the_first_to_be_tried) {
     struct table t = plain_table;
     struct run run;
     struct search_node *nodes;
-    advised = advise_two();
+    advised = advise_two(false);
     cr_assert(go(&usual, &t, &run), "%s", err.text);
     nodes_of("a.db", &nodes);
     cr_assert(nodes[1].parent == 0 && strstr(nodes[1].candidate.kernel, "rows 2 "));
     cr_assert_str_eq(nodes[1].move, "the champion of another");
     cr_assert_str_eq(nodes[2].by, "expert");
+    cr_assert(strncmp(t.judged, "default node1 node2 ", 20) == 0, "%s", t.judged);
+}
+
+// In whatever order: the tree and the times are the same.
+Test(optimize, one_that_should_be_faster_is_judged_before_the_root) {
+    struct setting s = usual;
+    struct table t = plain_table;
+    struct run run;
+    advised = advise_two(false);
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    s.db = "first.db";
+    t = plain_table;
+    advised = advise_two(true);
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    cr_assert(strncmp(t.judged, "node1 default node2 ", 20) == 0, "%s", t.judged);
+    cr_assert_str_eq(tree_text("first.db"), tree_text("a.db"));
+    // Not where somebody said what to begin with, nor with one evaluation, which is the root's.
+    s.db = "one.db";
+    s.evals = 1;
+    t = plain_table;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    cr_assert(strncmp(t.judged, "default ", 8) == 0, "%s", t.judged);
+}
+
+// Its pairs were with a root that turned out to be wrong: it counts all the same.
+Test(optimize, one_that_was_judged_before_a_root_that_fails_is_champion) {
+    struct setting s = usual;
+    struct table t = plain_table;
+    struct run run;
+    struct search_node *nodes;
+    advised = advise_two(true);
+    t.root_fails = true;
+    s.evals = 2;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    nodes_of("a.db", &nodes);
+    cr_assert_eq(nodes[0].verdict.kind, VERDICT_WRONG);
+    cr_assert_eq(run.champion, 1);
+    cr_assert_float_eq(nodes[1].time_s, table_time(&t, &nodes[1].candidate), 1e-12);
 }
 
 // The default of today need not be the one that a record begins with.
