@@ -37,7 +37,7 @@ struct hone_source {
     float a, b;
     int32_t lo, hi;
     float step;       // draws are multiplied by this power of two: exact
-    int32_t is_wide;  // each element times 2^-6 .. 2^6
+    int32_t is_wide;  // hone_magnitude()
     int32_t pattern, promise;
     float stands_out;        // spike: so many times as large as the others, a power of two
     uint64_t rows, columns;  // of the last two axes; 1 where there are none
@@ -170,6 +170,16 @@ HONE_DEVICE static inline int hone_stands_out(const struct hone_source *s, uint6
     return index % s->columns == s->columns - 1 - word % others;
 }
 
+// Of mixed magnitudes: times 2^-6 to 2^6, but the first element of a row or column, for the same
+// reason, not times more than 1.
+HONE_DEVICE static inline float hone_magnitude(const struct hone_source *s, uint64_t index,
+                                               uint32_t word) {
+    int exponent = (int)hone_integer(word, 0, 12);
+    int is_first = (s->columns > 1 && index % s->columns == 0) ||
+                   (s->rows > 1 && index / s->columns % s->rows == 0);
+    return (float)(1 << (is_first && exponent > 6 ? 6 : exponent)) / 64;
+}
+
 // Half of all places are the first or the last one.
 HONE_DEVICE static inline int hone_is_end(const struct hone_source *s, uint64_t index,
                                           double *end) {
@@ -201,7 +211,7 @@ HONE_INPUT_FN double hone_input(const struct hone_source *s, uint64_t index, int
     float v = hone_draw(s, word);
     if (s->is_wide) {
         uint32_t scale = hone_random(s->seed, s->input, HONE_STREAM_SCALE, at);
-        v *= (float)(1 << (int)hone_integer(scale, 0, 12)) / 64;
+        v *= hone_magnitude(s, at, scale);
     }
     if (s->pattern == HONE_ALTERNATING)
         v = (v < 0) == (int)(index & 1) ? v : -v;
@@ -231,7 +241,7 @@ HONE_DEVICE static inline void hone_input4(const struct hone_source *s, uint64_t
         return;
     hone_random4(s->seed, s->input, HONE_STREAM_SCALE, block, scales);
     for (int i = 0; i < 4; i++)
-        out[i] *= (float)(1 << (int)hone_integer(scales[i], 0, 12)) / 64;
+        out[i] *= hone_magnitude(s, 4 * block + (uint64_t)i, scales[i]);
 }
 
 #endif

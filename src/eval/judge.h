@@ -76,9 +76,7 @@ struct judge {
     int64_t n_used;
     enum oracle_set screening_set;  // the hard set of a screening: as secret as the rest
     unsigned ranking_sets;          // adversarial sets of a ranking, a bit for each
-    // What a candidate can see follows from the first: data, poison, slots, order. What it must not
-    // foresee, from the second: which elements are checked. See rng.h.
-    struct rng shown, hidden;
+    struct rng shown, hidden;       // what a candidate can see; what it must not foresee
     uint64_t digest_seed;
     struct subject *baseline;   // NULL: none
     struct judge_races *races;  // NULL: none yet

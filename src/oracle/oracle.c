@@ -225,11 +225,6 @@ static void allow_sums(struct error_stats *s, const struct problem *p, enum orac
     double worst = has_mean ? 256 : 64, mean = fmax(root / 8, has_mean ? 16 : 0);
     if (is_biased)
         worst = mean = has_mean ? 1024 : fmax(64, root);
-    // Differences to a first element that lies far out are all alike: errors of their chain add up.
-    if (has_mean && (set == SET_WIDE || set == SET_SPIKE)) {
-        worst = fmax(worst, root * root / 8);
-        mean = fmax(mean, root * root / 32);
-    }
     s->limit_rms = fmax(s->limit_rms, mean);
     s->limit_max = fmax(s->limit_max, worst);
 }

@@ -118,8 +118,7 @@ bool oracle_allows_overflow(enum oracle_set set);
 // equally, and small ones are always lost. Measured, in spreads: 0.74 sqrt(n) for equal terms, 0.4
 // for few values or spikes, 0.06 for squares, exponentials and other skewed terms of ordinary data.
 // And a variance by differences to the first element errs by 1 + z^2 where that one is z deviations
-// from the mean: 17 at z = 4, 150 on data of mixed magnitudes; so there is more for problems with
-// means.
+// from the mean, 17 at z = 4: so there is more for problems with means.
 void oracle_limit(struct error_stats *s, const struct problem *p, enum oracle_set set, int output,
                   int64_t count);
 

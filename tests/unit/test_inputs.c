@@ -279,6 +279,24 @@ Test(inputs, wide_spans_magnitudes) {
     free(x);
 }
 
+// The first of a row or a column is no larger than a draw, of others some are.
+Test(inputs, wide_begins_no_row_or_column_far_out) {
+    enum { ROWS = 50, COLUMNS = 100 };
+    struct arena a = {0};
+    const struct problem *p = parsed(&a, "problem p\nin x : f32[7, 50, 100] ~ uniform(1, 2)\n"
+                                         "out y : f32[7, 50]\ny = sum(x, axis=2)\n");
+    struct inputs_job job = {.problem = p, .set = INPUT_SET_WIDE, .seed = 3};
+    double largest = 0, largest_first = 0;
+    for (int64_t i = 0; i < 7 * ROWS * COLUMNS; i++) {
+        bool is_first = i % COLUMNS == 0 || i / COLUMNS % ROWS == 0;
+        double *most = is_first ? &largest_first : &largest;
+        *most = fmax(*most, inputs_at(&job, i));
+    }
+    cr_expect(largest_first > 1 && largest_first <= 2, "%g", largest_first);
+    cr_expect(largest > 100 && largest <= 128, "%g", largest);
+    arena_reset(&a);
+}
+
 static void check_shifted(const char *declaration, double low, double high) {
     float *x = filled(declaration, INPUT_SET_SHIFTED, 3);
     struct moments m = moments_of(x);

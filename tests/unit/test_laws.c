@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "family/laws.h"
 #include "ir/inputs.h"
+#include "ir/work.h"
 #include "lowering.h"
 
 enum {
@@ -41,9 +42,13 @@ static void run(struct arena *a, const struct problem *p, enum input_set set,
 static void check_rewrite(const char *law, const char *written, const char *rewritten) {
     for (enum input_set set = 0; set < INPUT_SET_COUNT; set++) {
         struct arena a = {0};
-        if (set == INPUT_SET_DIGITS)  // depends on how long the problem's sums are
-            continue;
         struct problem *p = problem_from(&a, written), *q = problem_from(&a, rewritten);
+        // These depend on how long the problem's sums are, and on what else is done to the data.
+        bool is_far = work_is_centred(&p->graph, 0) || work_is_centred(&q->graph, 0);
+        if (set == INPUT_SET_DIGITS || (set == INPUT_SET_SHIFTED && is_far)) {
+            arena_reset(&a);
+            continue;
+        }
         struct interpret_result want, got;
         run(&a, p, set, &want);
         run(&a, q, set, &got);

@@ -362,9 +362,9 @@ Test(oracle, allows_a_unit_where_elements_share_a_sum) {
     close_fixture(&f);
 }
 
-// Where the first element of a row lies far out, all differences to it are alike, and the errors of
-// their sums add up. (Which one comes first is chance: here the farthest out of sixteen.)
-Test(oracle, allows_a_variance_by_differences_to_a_first_element_that_lies_far_out) {
+// Differences to a first element that lies far out would all be alike, and the errors of their sums
+// add up: so on data of mixed magnitudes no row begins with one.
+Test(oracle, allows_a_variance_by_differences_to_the_first_element) {
     enum { ROWS = 64, LONG = 65536 };
     static const char text[] = "problem p\ndim M = 64, K = 65536\nin x : f32[M, K] ~ normal\n"
                                "out y : f32[M]\nd = x - mean(x, axis=1)[:, None]\n"
@@ -375,20 +375,18 @@ Test(oracle, allows_a_variance_by_differences_to_a_first_element_that_lies_far_o
     const struct oracle_output *e = &f.oracle.sets[SET_WIDE].outputs[0];
     for (int i = 0; i < ROWS; i++) {
         const float *x = f.inputs[0] + (size_t)i * LONG;
-        float sum = 0, squares = 0, first = 0;
-        for (int k = 0; k < 16; k++)
-            first = fabsf(x[k]) > fabsf(first) ? x[k] : first;
+        float sum = 0, squares = 0;
         for (int k = 0; k < LONG; k++) {
-            float d = x[k] - first;
+            float d = x[k] - x[0];
             sum += d;
             squares += d * d;
         }
         f.out[i] = (squares - sum * sum / LONG) / LONG;
     }
     cr_expect(oracle_compare(e, f.out, 1, &c), "worst %g of %g", c.stats.max, c.stats.limit_max);
-    cr_expect_gt(c.stats.max, 1024, "%g", c.stats.max);
-    // A tenth is too much even so.
-    f.out[5] *= 1.1F;
+    cr_expect_lt(c.stats.max, c.stats.limit_max / 4, "%g", c.stats.max);
+    // A hundredth is too much.
+    f.out[5] *= 1.01F;
     cr_expect_not(oracle_compare(e, f.out, 1, &c));
     close_fixture(&f);
 }
