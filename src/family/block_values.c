@@ -162,7 +162,7 @@ static bool is_same_layout(const struct block_value *old, const struct block_val
 static bool check_layouts(struct resolver *v, int i) {
     const struct problem *p = v->block->problem;
     const struct kernel_stage *s = v->block->kernel->stages[i];
-    bool applies = false;
+    bool applies = false, has_effect = false;
     for (int j = 0; j < s->n_values; j++) {
         struct block_value *value = &v->block->stages[i].value[j];
         for (int axis = 0; axis < RANK_MAX; axis++)
@@ -170,6 +170,8 @@ static bool check_layouts(struct resolver *v, int i) {
         const struct node *n = &p->graph.nodes[value->node];
         bool is_output = block_is_output(p, s->values[j]);
         applies |= s->n_layout && apply_layout(&p->graph, s, value);
+        // A copy of an input may bring back what another copy has changed.
+        has_effect |= value->is_permuted || (n->op == OP_INPUT && !is_output);
         if (is_output && value->is_permuted)
             return block_complain(v, s, s->layout_at, NULL,
                                   "the output %s is written as declared, %s", s->values[j],
@@ -185,6 +187,9 @@ static bool check_layouts(struct resolver *v, int i) {
             s->values[0],
             shape_print(v->arena, &p->graph,
                         &p->graph.nodes[v->block->stages[i].value[0].node].shape));
+    if (s->n_layout && !has_effect)
+        return block_complain(v, s, s->layout_at, NULL,
+                              "%s lies like that as declared; leave the layout out", s->values[0]);
     return true;
 }
 

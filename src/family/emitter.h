@@ -72,7 +72,7 @@ extern const struct emitter map_simt, map_tiles, map_gathered, rowwise_simt, row
     rowwise_columns, reduce_simt, gemm_simt, gemm_dot, gemm_mma, gemm_wgmma, gemm_cutlass,
     ragged_mma, ragged_wgmma, conv_mma, conv_wgmma, conv_direct, attention_mma, attention_wgmma,
     maxsim_mma, rowgemm_wgmma, qgemm_mma, qgemm_stream, scan_simt, scatter_simt, scatter_lists,
-    pool_simt, pool_vectors, nest_simt;
+    pool_simt, pool_vectors, nest_simt, nest_persistent;
 
 extern const struct emitter library_blas, library_cublaslt, library_cudnn;
 

@@ -86,7 +86,7 @@ const struct family families[] = {
                         EMITTERS(&library_blas, &library_cublaslt, &library_cudnn),
                         FAMILY_NAMED_ONLY, NULL},
     [FAMILY_NEST] = {"nest", FORM_ANY, "anything that has one kind of loops", nest_find,
-                     EMITTERS(&nest_cpu, &nest_simt), 0, NULL},
+                     EMITTERS(&nest_cpu, &nest_simt, &nest_persistent), 0, NULL},
     [FAMILY_COUNT] = {0},
 };
 

@@ -64,7 +64,7 @@ static void add_axes(struct nest *n, node_id id) {
 static const struct loop_expr *anchor_value(void *ctx, struct scope *s, node_id n,
                                             const struct axis_map *map);
 
-void nest_build_space(struct nest *n, struct lowering *l, bool has_tile) {
+static void build_space(struct nest *n, struct lowering *l, bool has_tile, bool by_axes) {
     const struct region *r = l->region;
     const struct shape *shape = &r->graph->nodes[r->value[0]].shape;
     *n = (struct nest){.l = l, .first = arena_array(l->arena, int, r->graph->n_nodes)};
@@ -87,11 +87,21 @@ void nest_build_space(struct nest *n, struct lowering *l, bool has_tile) {
     assert(tile >= 0 || !has_tile);
     if (has_tile)
         space_separate(&l->space, tile);
+    for (int i = 0; by_axes && i < kept; i++)
+        space_separate(&l->space, i);
     space_finish(l->arena, &l->space);
     n->tile_group = has_tile ? l->space.group[tile] : -1;
     n->n_kept = l->space.group[kept - 1] + 1;
     l->anchor = anchor_value;
     l->anchor_ctx = n;
+}
+
+void nest_build_space(struct nest *n, struct lowering *l, bool has_tile) {
+    build_space(n, l, has_tile, false);
+}
+
+void nest_build_space_by_axes(struct nest *n, struct lowering *l) {
+    build_space(n, l, false, true);
 }
 
 static void store_all(struct nest *n, struct scope *s) {

@@ -34,6 +34,8 @@ node_id nest_cut(const struct region *r);
 // Afterwards point_value() knows what to do with anchors. With `has_tile` the axis of the tile is
 // a group by itself.
 void nest_build_space(struct nest *n, struct lowering *l, bool has_tile);
+// The same with a group for each axis of the values.
+void nest_build_space_by_axes(struct nest *n, struct lowering *l);
 
 // Where the region's one anchor is used in its values; false: at several places, or there are
 // several anchors.

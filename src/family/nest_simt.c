@@ -180,6 +180,8 @@ static void lower(struct lowering *l, const struct form *f, const struct kernel_
 
 static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
     const struct region *r = f->region;
+    if (nest_walker(r) >= 0 && r->graph->nodes[nest_walker(r)].op == OP_RECUR)
+        return nest_steps_seconds(r, t) * (1 + 1.0 / stage_number(s, "block", 0));
     double seconds = nest_estimate(r, 0.05 * gpu_flops_per_s(t), 0.5 * gpu_bytes_per_s(t));
     // Small blocks begin often, large ones wait for their slowest thread.
     int block = stage_number(s, "block", 0);

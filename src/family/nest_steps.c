@@ -1,4 +1,4 @@
-#include "family/nest_steps.h"
+#include "family/nest_steps_private.h"
 
 #include <string.h>
 
@@ -99,52 +99,33 @@ int64_t nest_steps_width(const struct region *r) {
 
 // ---- one kernel
 
-struct steps {
-    struct lowering *l;
-    const struct node *node;
-    const struct recurrence *loop;
-    const struct nest_threads *threads;
-    struct problem *body;  // of one row
-    const bool *carries;   // per node of the body
-    int64_t n_rows;
-    const struct loop_expr *row, *thread;
-    // Of the body's nodes: where they are, and what is materialised.
-    struct loop_buffer **buffer;
-    const struct loop_expr **offset;
-    bool *is_ready;
-    char *touched;                // per node: since threads last met
-    int64_t *place;               // per node: where in a row of the work buffer of its type
-    int64_t n_work[DTYPE_COUNT];  // elements of a row
-    struct loop_buffer *work[DTYPE_COUNT];
-};
-
-static const struct loop_expr *number(const struct steps *x, int64_t v) {
+static const struct loop_expr *number(const struct nest_loop *x, int64_t v) {
     return loop_int(x->l->arena, v);
 }
 
-static const struct loop_expr *op2(const struct steps *x, enum loop_op op,
+static const struct loop_expr *op2(const struct nest_loop *x, enum loop_op op,
                                    const struct loop_expr *p, const struct loop_expr *q) {
     return loop_binary(x->l->arena, op, p, q);
 }
 
-static const struct node *inner_node(const struct steps *x, node_id n) {
+static const struct node *inner_node(const struct nest_loop *x, node_id n) {
     return &x->body->graph.nodes[n];
 }
 
-static int64_t inner_count(const struct steps *x, node_id n) {
+static int64_t inner_count(const struct nest_loop *x, node_id n) {
     return shape_count(&inner_node(x, n)->shape);
 }
 
-static node_id input_of(const struct steps *x, int i) {
+static node_id input_of(const struct nest_loop *x, int i) {
     return x->body->inputs[i].node;
 }
 
-static node_id output_of(const struct steps *x, int i) {
+static node_id output_of(const struct nest_loop *x, int i) {
     return x->body->outputs[i].node;
 }
 
 // The body with one row in place of all.
-static void cut_body(struct steps *x, struct arena *a) {
+static void cut_body(struct nest_loop *x, struct arena *a) {
     const struct problem *whole = x->loop->body;
     bool *carries = arena_array(a, bool, whole->graph.n_nodes);
     bool has_rows = find_rows(x->loop, &x->n_rows, carries);
@@ -166,7 +147,7 @@ static void cut_body(struct steps *x, struct arena *a) {
 }
 
 // Give a node of the body its place in the work buffer.
-static void place(struct steps *x, node_id n) {
+static void place(struct nest_loop *x, node_id n) {
     enum dtype t = inner_node(x, n)->dtype;
     const struct loop_expr *row = op2(x, LOOP_MUL, x->row, number(x, x->n_work[t]));
     x->buffer[n] = x->work[t];
@@ -181,14 +162,14 @@ static void place(struct steps *x, node_id n) {
 
 enum { TOUCH_WRITTEN = 1, TOUCH_READ = 2 };  // since the last barrier; read: by other threads too
 
-static void meet(struct steps *x, struct loop_builder *b) {
+static void meet(struct nest_loop *x, struct loop_builder *b) {
     if (x->threads->is_gpu)
         loop_barrier(b);
     memset(x->touched, 0, sizeof *x->touched * (size_t)x->body->graph.n_nodes);
 }
 
 // Before a stage that writes the node and reads others' elements of these.
-static void meet_if_needed(struct steps *x, struct loop_builder *b, node_id writes,
+static void meet_if_needed(struct nest_loop *x, struct loop_builder *b, node_id writes,
                            const bool *reads) {
     int n = x->body->graph.n_nodes;
     bool must = x->touched[writes] & TOUCH_READ;
@@ -223,11 +204,8 @@ static void find_reads(const struct region *r, node_id value, bool *others) {
     }
 }
 
-// Call for every element of a value of the body; threads share them.
-typedef void (*element_fn)(struct steps *x, struct loop_builder *b, const struct loop_expr *e,
-                           void *ctx);
-static void each_element(struct steps *x, struct loop_builder *b, int64_t count, element_fn fn,
-                         void *ctx) {
+void steps_each_element(struct nest_loop *x, struct loop_builder *b, int64_t count,
+                        steps_element_fn fn, void *ctx) {
     struct loop_builder inner;
     int64_t step = x->threads->is_gpu ? x->threads->per_block : 1;
     struct loop_for f = {"e", x->threads->is_gpu ? x->thread : number(x, 0), number(x, count), step,
@@ -245,7 +223,7 @@ struct taking {
     struct lowering outer;      // whose space is the argument's axes, each by itself
 };
 
-static void take_element(struct steps *x, struct loop_builder *b, const struct loop_expr *e,
+static void take_element(struct nest_loop *x, struct loop_builder *b, const struct loop_expr *e,
                          void *ctx) {
     struct taking *k = ctx;
     node_id n = input_of(x, k->input), arg = x->node->arg[k->input];
@@ -271,7 +249,7 @@ static void take_element(struct steps *x, struct loop_builder *b, const struct l
     loop_store(b, x->buffer[n], op2(x, LOOP_ADD, x->offset[n], e), value, false);
 }
 
-static void take(struct steps *x, struct loop_builder *b, int input, const struct loop_expr *t) {
+void steps_take(struct nest_loop *x, struct loop_builder *b, int input, const struct loop_expr *t) {
     struct taking k = {.input = input, .t = t, .outer = *x->l};
     const struct shape *from = &x->l->region->graph->nodes[x->node->arg[input]].shape;
     k.outer.space = (struct space){0};
@@ -281,7 +259,7 @@ static void take(struct steps *x, struct loop_builder *b, int input, const struc
         space_add(&k.outer.space, (struct loop_size){1, NULL});
     space_finish(x->l->arena, &k.outer.space);
     meet_if_needed(x, b, input_of(x, input), NULL);
-    each_element(x, b, inner_count(x, input_of(x, input)), take_element, &k);
+    steps_each_element(x, b, inner_count(x, input_of(x, input)), take_element, &k);
 }
 
 // ---- values of the body
@@ -291,7 +269,7 @@ struct making {
     struct lowering inner;
 };
 
-static void make_element(struct steps *x, struct loop_builder *b, const struct loop_expr *e,
+static void make_element(struct nest_loop *x, struct loop_builder *b, const struct loop_expr *e,
                          void *ctx) {
     struct making *m = ctx;
     (void)x;
@@ -302,7 +280,7 @@ static void make_element(struct steps *x, struct loop_builder *b, const struct l
 
 // Materialise a node, and before it whatever one nest cannot compute on the way. Without a builder
 // only the places are counted.
-static void make(struct steps *x, struct loop_builder *b, node_id n) {
+static void make(struct nest_loop *x, struct loop_builder *b, node_id n) {
     struct arena *a = x->l->arena;
     const char *name = inner_node(x, n)->name;
     struct objection why;
@@ -334,12 +312,12 @@ static void make(struct steps *x, struct loop_builder *b, node_id n) {
         bool *reads = arena_array(a, bool, x->body->graph.n_nodes);
         find_reads(r, n, reads);
         meet_if_needed(x, b, n, reads);
-        each_element(x, b, inner_count(x, n), make_element, m);
+        steps_each_element(x, b, inner_count(x, n), make_element, m);
     }
 }
 
 // Is a node of the body needed for a result of the region?
-static void find_needed(const struct steps *x, bool *needed) {
+static void find_needed(const struct nest_loop *x, bool *needed) {
     const struct graph *g = &x->body->graph;
     // A state that nobody asks for is carried along: that costs less than finding out.
     for (int i = 0; i < x->body->n_outputs; i++)
@@ -350,7 +328,7 @@ static void find_needed(const struct steps *x, bool *needed) {
 }
 
 // All values that the author named, in order, so that none is computed twice.
-static void make_all(struct steps *x, struct loop_builder *b) {
+static void make_all(struct nest_loop *x, struct loop_builder *b) {
     struct arena *a = x->l->arena;
     const struct graph *g = &x->body->graph;
     bool *needed = arena_array(a, bool, g->n_nodes);
@@ -371,7 +349,7 @@ struct keeping {
     node_id from;  // of the body
 };
 
-static void keep_element(struct steps *x, struct loop_builder *b, const struct loop_expr *e,
+static void keep_element(struct nest_loop *x, struct loop_builder *b, const struct loop_expr *e,
                          void *ctx) {
     const struct keeping *k = ctx;
     struct arena *a = x->l->arena;
@@ -397,20 +375,20 @@ static void keep_element(struct steps *x, struct loop_builder *b, const struct l
 }
 
 // What has no rows is the same in every block; the first writes it.
-static void keep(struct steps *x, struct loop_builder *b, const struct keeping *k) {
+static void keep(struct nest_loop *x, struct loop_builder *b, const struct keeping *k) {
     struct loop_builder first;
     bool is_shared = !x->carries[k->from] && x->n_rows > 1;
     int64_t count = inner_count(x, k->from);
     if (!is_shared) {
-        each_element(x, b, count, keep_element, (void *)k);
+        steps_each_element(x, b, count, keep_element, (void *)k);
         return;
     }
     loop_open_if(b, x->row, number(x, 1), &first);
-    each_element(x, &first, count, keep_element, (void *)k);
+    steps_each_element(x, &first, count, keep_element, (void *)k);
     loop_close(b, &first);
 }
 
-static void keep_results(struct steps *x, struct loop_builder *b, const struct loop_expr *t) {
+void steps_keep_results(struct nest_loop *x, struct loop_builder *b, const struct loop_expr *t) {
     const struct region *r = x->l->region;
     for (int i = 0; i < r->n_values; i++) {
         int result = r->graph->nodes[r->value[i]].detail->result;
@@ -421,7 +399,7 @@ static void keep_results(struct steps *x, struct loop_builder *b, const struct l
     }
 }
 
-static void next_element(struct steps *x, struct loop_builder *b, const struct loop_expr *e,
+static void next_element(struct nest_loop *x, struct loop_builder *b, const struct loop_expr *e,
                          void *ctx) {
     int i = *(int *)ctx;
     node_id from = output_of(x, i), to = input_of(x, i);
@@ -434,11 +412,11 @@ static void next_element(struct steps *x, struct loop_builder *b, const struct l
 
 // Inputs of the body: states and slices have places of their own, and so has what every step sees
 // whole where it has rows; the rest is read where it is.
-static bool is_taken(const struct steps *x, int input) {
+static bool is_taken(const struct nest_loop *x, int input) {
     return input < x->loop->n_states + x->loop->n_slices || x->carries[input_of(x, input)];
 }
 
-static void plan_work(struct steps *x) {
+static void plan_work(struct nest_loop *x) {
     struct arena *a = x->l->arena;
     int n = x->body->graph.n_nodes;
     x->buffer = arena_array(a, struct loop_buffer *, n);
@@ -465,24 +443,24 @@ static void plan_work(struct steps *x) {
     }
 }
 
-static void build_step(struct steps *x, struct loop_builder *b, const struct loop_expr *step) {
+static void build_step(struct nest_loop *x, struct loop_builder *b, const struct loop_expr *step) {
     const struct loop_expr *t = step;
     if (x->loop->reverse)
         t = loop_let(b, "t", op2(x, LOOP_SUB, number(x, x->loop->n_steps - 1), step));
     for (int i = x->loop->n_states; i < x->loop->n_states + x->loop->n_slices; i++)
-        take(x, b, i, t);
+        steps_take(x, b, i, t);
     make_all(x, b);
-    keep_results(x, b, t);
+    steps_keep_results(x, b, t);
     for (int i = 0; i < x->loop->n_states; i++) {
         meet_if_needed(x, b, input_of(x, i), NULL);
-        each_element(x, b, inner_count(x, input_of(x, i)), next_element, &i);
+        steps_each_element(x, b, inner_count(x, input_of(x, i)), next_element, &i);
     }
     meet(x, b);  // once a step at least: the next begins as if nothing had been touched
 }
 
 void nest_lower_steps(struct lowering *l, const char *name, const struct nest_threads *t) {
     struct arena *a = l->arena;
-    struct steps x = {.l = l, .node = loop_node(l->region), .threads = t};
+    struct nest_loop x = {.l = l, .node = loop_node(l->region), .threads = t};
     x.loop = recurrence_of(x.node);
     cut_body(&x, a);
     plan_work(&x);
@@ -500,11 +478,11 @@ void nest_lower_steps(struct lowering *l, const char *name, const struct nest_th
     }
     for (int i = 0; i < x.body->n_inputs; i++)
         if (is_taken(&x, i) && !recurrence_is_slice(x.loop, i))
-            take(&x, &b, i, NULL);
+            steps_take(&x, &b, i, NULL);
     meet(&x, &b);
     struct loop_for f = {"step", loop_int(a, 0), loop_int(a, x.loop->n_steps), 1, false};
     const struct loop_expr *step = loop_open_for(&b, &f, &inner);
     build_step(&x, &inner, step);
     loop_close(&b, &inner);
-    keep_results(&x, &b, NULL);
+    steps_keep_results(&x, &b, NULL);
 }

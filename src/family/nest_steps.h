@@ -29,4 +29,7 @@ int64_t nest_steps_rows(const struct region *r);
 // Elements of the largest value that a block computes in a step.
 int64_t nest_steps_width(const struct region *r);
 
+// Seconds on a GPU with a block for each row.
+double nest_steps_seconds(const struct region *r, const struct target *t);
+
 void nest_lower_steps(struct lowering *l, const char *name, const struct nest_threads *t);

@@ -10,6 +10,7 @@
 #include "family/access.h"
 #include "family/expand.h"
 #include "ir/detail.h"
+#include "ir/recurrence.h"
 
 struct memo {
     struct memo *next;
@@ -284,12 +285,32 @@ static const struct loop_expr *from(struct arena *a, const struct loop_expr *off
     return offset ? loop_binary(a, LOOP_ADD, offset, index) : index;
 }
 
+const struct loop_expr *point_slice_index(struct scope *s, const struct shape *shape,
+                                          const struct axis_map *map,
+                                          const struct point_slice *slice) {
+    struct arena *a = s->lowering->region->arena;
+    struct shape whole = recurrence_with(shape, slice->axis, slice->n_steps);
+    struct axis_map at = map_identity(0);
+    int64_t stride = 1;
+    for (int i = 0; i < whole.rank; i++) {
+        map_set(&at, &whole, i,
+                i == slice->axis ? index_number(a, 0)
+                                 : map_index(a, map, i - (i > slice->axis), whole.size[i]));
+        stride *= i > slice->axis ? whole.size[i] : 1;
+    }
+    a = s->lowering->arena;
+    const struct loop_expr *first = loop_binary(a, LOOP_MUL, slice->at, loop_int(a, stride));
+    return loop_binary(a, LOOP_ADD, first, point_index(s, &whole, &at));
+}
+
 static const struct loop_expr *load(struct scope *s, node_id n, const struct axis_map *map) {
     const struct lowering *l = s->lowering;
     const struct node *node = &l->region->graph->nodes[n];
     int64_t stride = s->lanes > 1 ? point_lane_stride(s, &node->shape, map) : 0;
-    const struct loop_expr *at =
-        from(l->arena, l->offset ? l->offset[n] : NULL, point_index(s, &node->shape, map));
+    bool is_slice = l->slice && l->slice[n].n_steps > 0;
+    const struct loop_expr *at = is_slice ? point_slice_index(s, &node->shape, map, &l->slice[n])
+                                          : from(l->arena, l->offset ? l->offset[n] : NULL,
+                                                 point_index(s, &node->shape, map));
     const struct loop_expr *e =
         loop_load(l->arena, l->buffer[n], at, stride ? s->lanes : 1, stride ? stride : 1);
     const char *name = l->offset && l->offset[n] ? node->name : l->buffer[n]->name;

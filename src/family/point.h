@@ -17,6 +17,14 @@ struct scope;
 typedef const struct loop_expr *(*point_anchor_fn)(void *ctx, struct scope *s, node_id n,
                                                    const struct axis_map *map);
 
+// What a loop's body reads in a step: position `at` along `axis` of a value in memory that has this
+// axis more, of `n_steps` positions.
+struct point_slice {
+    int axis;
+    int64_t n_steps;
+    const struct loop_expr *at;
+};
+
 // What one stage's lowering needs throughout.
 struct lowering {
     struct arena *arena;
@@ -29,8 +37,9 @@ struct lowering {
     // loop's body, whose values share one buffer.
     const struct loop_expr **offset;
     const struct loop_expr *target_offset[STAGE_VALUES_MAX];
-    int sms;            // multiprocessors of the target; 0: not a GPU
-    bool reciprocal;    // divide by what an outer loop fixes through its reciprocal
+    const struct point_slice *slice;  // per node; n_steps 0: it is all there. NULL: all are
+    int sms;                          // multiprocessors of the target; 0: not a GPU
+    bool reciprocal;                  // divide by what an outer loop fixes through its reciprocal
     bool is_quick;      // results are rounded to 16 bits: exp, gelu need not be exact to the last
     bool is_quick_erf;  // nor erf
     // Called for a node that only its family can compute (a reduction, a product) and that was
@@ -89,6 +98,11 @@ const struct loop_expr *point_where(struct scope *s, const struct guard *guards,
 // Flat index of the node's element at the scope's point.
 const struct loop_expr *point_index(struct scope *s, const struct shape *shape,
                                     const struct axis_map *map);
+
+// Likewise of the value that the node is a slice of.
+const struct loop_expr *point_slice_index(struct scope *s, const struct shape *shape,
+                                          const struct axis_map *map,
+                                          const struct point_slice *slice);
 
 // Elements of the node between two neighbours along the lanes; 0: does not move.
 int64_t point_lane_stride(const struct scope *s, const struct shape *shape,
