@@ -1,6 +1,5 @@
 // The live view on a terminal whose size changes, at moments that the test says.
 #include <criterion/criterion.h>
-#include <fcntl.h>
 #include <pty.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -21,17 +20,24 @@ static void resize(int columns) {
 
 static void set_up(void) {
     cr_assert_eq(openpty(&master, &slave, NULL, NULL, NULL), 0);
-    fcntl(master, F_SETFL, O_NONBLOCK);
     resize(80);
     view = (struct live_view){.live = {.to = fdopen(slave, "w")}, .style = {.is_plain = true}};
     pthread_mutex_init(&view.lock, NULL);  // without the thread: the test says when it ticks
 }
 
-// What was drawn since the last look.
+// What was drawn since the last call. A terminal hands it over when it gets to it, and in pieces: a
+// mark behind it says that all of it is there.
 static const char *seen(void) {
     static char text[8192];
-    ssize_t n = read(master, text, sizeof text - 1);
-    text[n > 0 ? n : 0] = '\0';
+    size_t n = 0;
+    fflush(view.live.to);
+    cr_assert_eq(write(slave, "\001", 1), 1);
+    while (n == 0 || text[n - 1] != '\001') {
+        ssize_t more = read(master, text + n, sizeof text - n);
+        cr_assert_gt(more, 0);
+        n += (size_t)more;
+    }
+    text[n - 1] = '\0';
     return text;
 }
 
