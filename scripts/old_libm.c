@@ -1,5 +1,6 @@
-// Linked into the binary of `make static`, with -Wl,--wrap=hypot,--wrap=hypotf: functions of the mathematical library that
-// got a newer version, by the version that every C library of the last twenty years has.
+// Linked into the binary of `make static`, with -Wl,--wrap=hypot,--wrap=hypotf: functions of the
+// mathematical library that got a newer version, by the version that every C library of the last
+// twenty years has.
 double __wrap_hypot(double x, double y);
 float __wrap_hypotf(float x, float y);
 
