@@ -127,9 +127,10 @@ dist:
 	@scripts/package.sh dist $(BUILD)
 deb: $(BUILD)/hone
 	@scripts/package.sh deb $< $(BUILD)
-static:
-	$(Q)$(MAKE) BUILD=build-static CPPFLAGS="-include $(CURDIR)/scripts/old_libm.h" build-static/hone
-	@scripts/package.sh symbols build-static/hone 2.34
+static: build-static/hone
+build-static/hone: $(OBJ) scripts/old_libm.c scripts/package.sh $(BUILD)/config
+	$(call say,LINK)
+	$(Q)CC="$(CC)" scripts/package.sh static $@ $(OBJ) $(LDLIBS)
 clean:
 	rm -rf build build-asan build-fuzz build-afl build-clang build-static
 

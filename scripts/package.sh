@@ -1,8 +1,9 @@
 #!/bin/sh
-# package.sh dist OUT | deb HONE OUT | symbols HONE VERSION
+# package.sh dist OUT | deb HONE OUT | static HONE OBJECT... | symbols HONE VERSION
 #
 # dist     OUT/hone-VERSION.tar.gz of the commit that is checked out; it builds without git, and says its commit
 # deb      OUT/hone_VERSION_ARCH.deb of a binary
+# static   link a binary that RHEL 9 and Ubuntu 22.04 can run, from the objects of any build, and look at what it needs
 # symbols  fail when a binary needs a newer C library than VERSION (2.34: RHEL 9; 2.35: Ubuntu 22.04)
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -48,6 +49,15 @@ C
     dpkg-deb -Zgzip --root-owner-group --build "$stage" "$out/hone_${version}_$arch.deb" >/dev/null
     echo "$out/hone_${version}_$arch.deb"
     ;;
+static)
+    out=$2
+    shift 2
+    mkdir -p "$(dirname "$out")"
+    # shellcheck disable=SC2086  # CC may be several words
+    ${CC:-cc} -O2 -Wl,--wrap=hypot,--wrap=hypotf -o "$out.new" "$root/scripts/old_libm.c" "$@"
+    "$0" symbols "$out.new" 2.34
+    mv "$out.new" "$out"
+    ;;
 symbols)
     newest=$(objdump -T "$2" | sed -n 's/.*GLIBC_\([0-9.]*\).*/\1/p' | sort -uV | tail -1)
     [ -n "$newest" ] || { echo "$2: no binary that needs the C library"; exit 1; }
@@ -58,7 +68,7 @@ symbols)
     }
     ;;
 *)
-    sed -n '2,6p' "$0" >&2
+    sed -n '2,7p' "$0" >&2
     exit 2
     ;;
 esac

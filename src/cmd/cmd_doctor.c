@@ -5,7 +5,9 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "cmd/cmd.h"
+#include "cmd/narrow.h"
 #include "ops/op_doctor.h"
 
 struct doctor_options {
@@ -46,12 +48,15 @@ static const struct command_options options = {
 };
 
 static void print_text(const struct doctor *d) {
+    struct str text = {0};
     for (int i = 0; i < d->n_parts; i++) {
         const struct doctor_part *p = &d->parts[i];
-        printf("%-9s %-7s %s\n", p->name, part_state_names[p->state], p->found);
+        str_printf(&text, "%-9s %-7s %s\n", p->name, part_state_names[p->state], p->found);
         if (p->advice)
-            printf("%-17s %s\n", "", p->advice);
+            str_printf(&text, "%-17s %s\n", "", p->advice);
     }
+    narrow_print(stdout, str_text(&text));
+    str_reset(&text);
 }
 
 // What is wrong has been printed: only the status is left to say.

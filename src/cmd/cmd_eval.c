@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "cmd/narrow.h"
 #include "cmd/ticker.h"
 #include "ops/op_aa.h"
 #include "ops/op_rank.h"
@@ -247,7 +248,7 @@ static bool run_one(struct arena *a, const struct eval_request *q, const struct 
     if (json) {
         print_document(a, op_eval_json(&r));
     } else {
-        fputs(op_eval_text(a, &r), stdout);
+        narrow_print(stdout, op_eval_text(a, &r));
     }
     return is_ok(&r);
 }
@@ -340,7 +341,7 @@ static void print_report(const struct eval_report *r, void *ctx) {
         printf("%s\n", json_print(p->a, document));
         json_decref(document);
     } else {
-        fputs(op_eval_text(p->a, r), stdout);
+        narrow_print(stdout, op_eval_text(p->a, r));
     }
     fflush(stdout);
     p->is_ok = p->is_ok && is_ok(r);
@@ -369,7 +370,9 @@ static bool run_each(struct arena *a, const struct eval_request *q, const struct
     ticker_stop(&progress);
     if (!ok)
         return false;
-    if (p.ranking)
+    if (p.ranking && form == RANK_TEXT)
+        narrow_print(stdout, ranking_print(a, p.ranking, form));
+    else if (p.ranking)
         fputs(ranking_print(a, p.ranking, form), stdout);
     return p.is_ok;
 }
@@ -393,7 +396,7 @@ static bool run_pair(struct arena *a, const struct eval_request *q, const char *
     } else {
         print_report(&reports[0], &p);
         print_report(&reports[1], &p);
-        printf("%s\n", op_eval_pair_text(a, reports));
+        narrow_print(stdout, arena_printf(a, "%s\n", op_eval_pair_text(a, reports)));
     }
     return is_ok(&reports[0]) && is_ok(&reports[1]);
 }

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "cmd/narrow.h"
 #include "ops/op_topics.h"
 
 enum { MAX_COMMANDS = 64 };
@@ -32,7 +33,7 @@ const struct command_options help_options = {
 bool command_help(const struct command_options *options) {
     struct str text = {0};
     options_help(options, &text);
-    fputs(str_text(&text), stdout);
+    narrow_print(stdout, str_text(&text));
     str_reset(&text);
     return true;
 }
@@ -110,13 +111,13 @@ bool help_run(const struct command *const *commands, int argc, char **argv, stru
         if (c)
             command_help(c->options);
         if (topic)
-            printf("%s%s", c ? "\n" : "", topic);
+            narrow_print(stdout, arena_printf(&a, "%s%s", c ? "\n" : "", topic));
         arena_reset(&a);
         return c || topic || help_unknown(commands, args.values[0], err);
     }
     struct str text = {0};
     help_overview(commands, &text);
-    fputs(str_text(&text), stdout);
+    narrow_print(stdout, str_text(&text));
     str_reset(&text);
     return true;
 }

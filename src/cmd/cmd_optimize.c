@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "cmd/cmd.h"
 #include "cmd/live_view.h"
+#include "cmd/narrow.h"
 #include "ops/op_optimize.h"
 #include "ops/op_problem.h"
 #include "ops/op_topics.h"
@@ -174,6 +175,7 @@ static void print_event(const struct event *e, void *ctx) {
     }
     if (!p->is_live || stays(e))
         report_event(&text, e);
+    narrow_for(p->to, &text);
     if (p->is_live)
         live_view_show(&p->view, e, str_text(&text));
     else
@@ -197,7 +199,7 @@ static void print_outcome(const struct optimize_options *o, const struct optimiz
     }
     struct str text = {0};
     report_result(&text, &out->view);
-    fputs(str_text(&text), stdout);
+    narrow_print(stdout, str_text(&text));
     str_reset(&text);
 }
 

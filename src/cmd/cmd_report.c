@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "cmd/narrow.h"
 #include "ops/op_runs.h"
 
 struct report_options {
@@ -77,7 +78,7 @@ static bool run(int argc, char **argv, struct error *err) {
     } else if (ok) {
         struct str text = {0};
         report_run(&text, &view);
-        fputs(str_text(&text), stdout);
+        narrow_print(stdout, str_text(&text));
         str_reset(&text);
     }
     arena_reset(&a);

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "cmd/narrow.h"
 #include "ops/op_prompt.h"
 #include "ops/op_runs.h"
 
@@ -61,7 +62,11 @@ static void print_text(const struct run_view *v, int node, bool source) {
         report_tree(&text, v);
     else
         report_node(&text, v, node, source);
-    fputs(str_text(&text), stdout);
+    // Source is for reading and for copying: its lines stay as they are.
+    if (source)
+        fputs(str_text(&text), stdout);
+    else
+        narrow_print(stdout, str_text(&text));
     str_reset(&text);
 }
 

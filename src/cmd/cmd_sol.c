@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
+#include "cmd/narrow.h"
 #include "ops/op_sol.h"
 
 struct sol_options {
@@ -68,8 +69,9 @@ static bool run(int argc, char **argv, struct error *err) {
         printf("%s\n", json_print_pretty(&a, document));
         json_decref(document);
     } else if (ok) {
-        printf("%s on %s (%s)\n%s", s.problem->name, s.target.name, s.target.device, s.words);
-        printf("%s%s", op_sol_stages(&a, &s), s.roofline);
+        narrow_print(stdout, arena_printf(&a, "%s on %s (%s)\n%s%s", s.problem->name, s.target.name,
+                                          s.target.device, s.words, op_sol_stages(&a, &s)));
+        narrow_print(stdout, op_sol_roofline(&a, &s, narrow_columns(stdout)));
     }
     arena_reset(&a);
     return ok;

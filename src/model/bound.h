@@ -99,6 +99,8 @@ const char *bound_line(struct arena *a, const struct bound *b);
 const char *bound_explain(struct arena *a, const struct problem *p, const struct bound *b,
                           const struct target *t);
 
-// The roofline as text, at most 80 columns: the device's slope and roofs, and the problem on it.
+// The roofline as text in so many columns, at most 80: the device's slope and roofs, and the
+// problem on it.
 // "" when there is nothing to draw (no arithmetic, or no rates).
-const char *bound_roofline(struct arena *a, const struct bound *b, const struct target *t);
+const char *bound_roofline(struct arena *a, const struct bound *b, const struct target *t,
+                           int columns);

@@ -7,9 +7,10 @@
 #include "base/str.h"
 #include "model/bound.h"
 
-enum { COLUMNS = 56, ROWS = 12, ROOFS_MAX = 3 };
+enum { COLUMNS = 56, LABEL = 17, COLUMNS_LEAST = 16, ROWS = 12, ROOFS_MAX = 3 };
 
 struct picture {
+    int columns;  // of COLUMNS
     char cell[ROWS][COLUMNS + 1];
     double left, right, bottom, top;  // as powers of two
     double bytes_per_s;
@@ -62,20 +63,20 @@ static int row_of(const struct picture *p, double per_s) {
 }
 
 static double intensity_at(const struct picture *p, int column) {
-    return exp2(p->left + (p->right - p->left) * column / (COLUMNS - 1));
+    return exp2(p->left + (p->right - p->left) * column / (p->columns - 1));
 }
 
 static void put(struct picture *p, int row, int column, char c) {
-    if (row >= 0 && row < ROWS && column >= 0 && column < COLUMNS)
+    if (row >= 0 && row < ROWS && column >= 0 && column < p->columns)
         p->cell[row][column] = c;
 }
 
 static void draw(struct picture *p) {
     for (int i = 0; i < ROWS; i++) {
-        memset(p->cell[i], ' ', COLUMNS);
-        p->cell[i][COLUMNS] = '\0';
+        memset(p->cell[i], ' ', (size_t)p->columns);
+        p->cell[i][p->columns] = '\0';
     }
-    for (int column = 0; column < COLUMNS; column++) {
+    for (int column = 0; column < p->columns; column++) {
         double slope = p->bytes_per_s * intensity_at(p, column);
         for (int i = 0; i < p->n_roofs; i++)
             if (slope >= p->roofs[i].per_s)
@@ -87,7 +88,7 @@ static void draw(struct picture *p) {
 
 static void mark(struct picture *p, double intensity, double per_s) {
     double along = (log2(intensity) - p->left) / (p->right - p->left);
-    put(p, row_of(p, per_s), (int)lround(along * (COLUMNS - 1)), '*');
+    put(p, row_of(p, per_s), (int)lround(along * (p->columns - 1)), '*');
 }
 
 // Room for the ridge of every roof and for the problem, and no less than eight octaves.
@@ -107,20 +108,24 @@ static void print(struct arena *a, struct str *out, const struct picture *p) {
         for (int r = 0; r < p->n_roofs; r++)
             if (row_of(p, p->roofs[r].per_s) == i)
                 label = bound_quantity(a, p->roofs[r].per_s, "FLOP/s");
-        int len = COLUMNS;
+        int len = p->columns;
         while (len > 0 && p->cell[i][len - 1] == ' ')
             len--;
         str_printf(out, "%15s |%.*s\n", label, len, p->cell[i]);
     }
     str_printf(out, "%15s +", "");
-    for (int column = 0; column < COLUMNS; column++)
+    for (int column = 0; column < p->columns; column++)
         str_puts(out, "-");
-    str_printf(out, "\n%15s  %-*.3g%*.3g\n", "", COLUMNS / 2, exp2(p->left), COLUMNS / 2,
+    str_printf(out, "\n%15s  %-*.3g%*.3g\n", "", p->columns / 2, exp2(p->left), p->columns / 2,
                exp2(p->right));
 }
 
-const char *bound_roofline(struct arena *a, const struct bound *b, const struct target *t) {
-    struct picture p = {0};
+const char *bound_roofline(struct arena *a, const struct bound *b, const struct target *t,
+                           int columns) {
+    int room = columns - LABEL;
+    struct picture p = {.columns = room > COLUMNS         ? COLUMNS
+                                   : room < COLUMNS_LEAST ? COLUMNS_LEAST
+                                                          : room};
     struct str out = {0};
     const struct work *w = &b->work;
     bool measured = t->ceilings.present;

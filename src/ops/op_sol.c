@@ -71,7 +71,6 @@ bool op_sol(struct arena *a, const char *file, const char *target, const char *d
     out->problem = loaded.problem;
     bound_compute(out->problem, &out->target, &out->bound);
     out->words = bound_explain(a, out->problem, &out->bound, &out->target);
-    out->roofline = bound_roofline(a, &out->bound, &out->target);
     return find_kernel(a, &loaded, out, err);
 }
 
@@ -113,6 +112,10 @@ const char *op_sol_stages(struct arena *a, const struct sol *s) {
     str_printf(&out, "  together %s, %.3g times the whole problem's\n",
                clock_duration(a, sum * 1e9), sum / stage_s(&s->bound));
     return str_take(a, &out);
+}
+
+const char *op_sol_roofline(struct arena *a, const struct sol *s, int columns) {
+    return bound_roofline(a, &s->bound, &s->target, columns);
 }
 
 static json_t *stages_to_json(const struct sol *s) {

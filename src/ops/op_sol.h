@@ -23,8 +23,7 @@ struct sol {
     struct problem *problem;
     struct target target;
     struct bound bound;
-    const char *words;     // the bound explained
-    const char *roofline;  // as text; "" when there is nothing to draw
+    const char *words;  // the bound explained
     // The file's first kernel block for the target, stage by stage.
     const struct kernel *kernel;  // NULL: none
     struct sol_stage *stages;
@@ -35,6 +34,9 @@ struct sol {
 // a card that is not here (`h200`): then there is a limit and no reach.
 bool op_sol(struct arena *a, const char *file, const char *target, const char *dims,
             struct sol *out, struct error *err);
+
+// The roofline as text in so many columns; "" when there is nothing to draw.
+const char *op_sol_roofline(struct arena *a, const struct sol *s, int columns);
 
 // Stages as a table for a person; "" without a kernel block.
 const char *op_sol_stages(struct arena *a, const struct sol *s);

@@ -484,6 +484,15 @@ static void *compute_some(void *argument) {
     return NULL;
 }
 
+// Sets that were computed side by side are compared one after the other, by all threads.
+static void mark_known(struct oracle *o, unsigned sets, int n_threads) {
+    for (int s = 0; s < SET_COUNT; s++) {
+        o->sets[s].is_known |= sets >> s & 1;
+        for (int i = 0; i < o->problem->n_outputs; i++)
+            o->sets[s].outputs[i].n_threads = n_threads;
+    }
+}
+
 void oracle_compute(struct oracle *o, unsigned sets, int n_threads) {
     const unsigned declared = 1U << SET_DECLARED,
                    patched = 1U << SET_PATCHED | 1U << SET_PATCHED_AGAIN;
@@ -517,10 +526,5 @@ void oracle_compute(struct oracle *o, unsigned sets, int n_threads) {
     compute_some(&l);
     for (int i = 0; i < n; i++)
         pthread_join(helpers[i], NULL);
-    for (int s = 0; s < SET_COUNT; s++) {
-        o->sets[s].is_known |= sets >> s & 1;
-        // Sets that were computed side by side are compared one after the other, by all threads.
-        for (int i = 0; i < o->problem->n_outputs; i++)
-            o->sets[s].outputs[i].n_threads = n_threads;
-    }
+    mark_known(o, sets, n_threads);
 }

@@ -48,7 +48,9 @@ static void put_cards(struct str *out, const struct run_view *v) {
              arena_printf(&a, "faster than %s%s; %.2f to %.2f at %.0f%%", m->baseline,
                           measurement_compare(m) ? "" : ": not resolved", m->speedup_low,
                           m->speedup_high, 100 * m->confidence));
-    card(out, str_text(&time), arena_printf(&a, "a call, median of %d pairs", m->n_pairs));
+    // A time from a table has no pairs.
+    card(out, str_text(&time),
+         m->n_pairs > 0 ? arena_printf(&a, "a call, median of %d pairs", m->n_pairs) : "a call");
     if (isfinite(reach))
         card(out, arena_printf(&a, "%.0f%%", 100 * reach), "of reach: what this machine can do");
     if (isfinite(light))

@@ -9,7 +9,7 @@
 #include "report/report_private.h"
 
 enum {
-    PAGE_NODES_MAX = 2000,     // rows of the tree; of more, those that were judged come first
+    PAGE_NODES_MAX = 2000,     // rows of the tree; of more, some of those that were judged
     PAGE_SCREENED_MAX = 1000,  // and so many that lost a race
 };
 

@@ -18,9 +18,17 @@ bool *page_choose(const struct run_view *v, int *n_left_out) {
     // The way to the champion first: it is there whatever else is not.
     for (int i = v->run.champion; i >= 0 && i < v->n_nodes && !is_shown[i]; i = v->nodes[i].parent)
         is_shown[i] = ++n > 0;
-    for (int i = 0; i < v->n_nodes && n < PAGE_NODES_MAX; i++)
-        if (!is_shown[i] && v->nodes[i].state != NODE_SCREENED)
-            is_shown[i] = ++n > 0;
+    // Of more that were judged than there is room for, some from all over the run.
+    int64_t n_judged = 0, room = PAGE_NODES_MAX - n, rank = 0;
+    for (int i = 0; i < v->n_nodes; i++)
+        n_judged += !is_shown[i] && v->nodes[i].state != NODE_SCREENED;
+    room = room < 0 ? 0 : room < n_judged ? room : n_judged;
+    for (int i = 0; i < v->n_nodes; i++)
+        if (!is_shown[i] && v->nodes[i].state != NODE_SCREENED) {
+            is_shown[i] = (rank + 1) * room / n_judged > rank * room / n_judged;
+            n += is_shown[i];
+            rank++;
+        }
     for (int i = 0; i < v->n_nodes && n < PAGE_NODES_MAX && n_screened < PAGE_SCREENED_MAX; i++)
         if (!is_shown[i] && v->nodes[i].state == NODE_SCREENED) {
             is_shown[i] = ++n > 0;
@@ -63,8 +71,10 @@ static void put_measurement(struct str *out, const struct measurement *m) {
         return;
     str_puts(out, "<p>");
     page_seconds(out, m->median_s);
-    str_printf(out, ", median of %d pairs; %.2fx (%.2f to %.2f, %.0f%%) over ", m->n_pairs,
-               m->speedup, m->speedup_low, m->speedup_high, 100 * m->confidence);
+    if (m->n_pairs > 0)
+        str_printf(out, ", median of %d pairs", m->n_pairs);
+    str_printf(out, "; %.2fx (%.2f to %.2f, %.0f%%) over ", m->speedup, m->speedup_low,
+               m->speedup_high, 100 * m->confidence);
     page_text(out, m->baseline ? m->baseline : "itself");
     str_puts(out, "</p>");
 }

@@ -76,9 +76,9 @@ static void node_line(struct str *out, const struct run_view *v, int number, int
     str_reset(&head);
     report_seconds(out, report_time(n), 9);
     if (isfinite(report_time(n)) && number > 0)
-        str_printf(out, " %6.2fx", report_ratio(v, n));
+        str_printf(out, " %7.2fx", report_ratio(v, n));
     else
-        str_printf(out, " %7s", "");
+        str_printf(out, " %8s", "");
     str_printf(out, "  %s\n", number ? n->move : report_start(&v->run));
 }
 
@@ -89,22 +89,59 @@ static void subtree(struct str *out, const struct run_view *v, int number, int d
             subtree(out, v, i, depth + 1);
 }
 
+static bool had_no_turn(const struct search_node *n) {
+    return n->state == NODE_SCREENED && n->screening.is_untimed && !n->screening.fault &&
+           !n->screening.same_as;
+}
+
+// Those of a race that was over before their turn, in one line: nothing is known of them.
+static void say_no_turn(struct str *out, const struct run_view *v) {
+    struct str numbers = {0};
+    int n = 0;
+    for (int i = 0; i < v->n_nodes; i++) {
+        int last = i;
+        while (last + 1 < v->n_nodes && had_no_turn(&v->nodes[i]) &&
+               had_no_turn(&v->nodes[last + 1]))
+            last++;
+        if (!had_no_turn(&v->nodes[i]))
+            continue;
+        str_printf(&numbers, last > i ? "%s%d to %d" : "%s%d", n ? ", " : "", i, last);
+        n += last - i + 1;
+        i = last;
+    }
+    if (n > 0) {
+        str_puts(out, "\nnot timed: ");
+        struct arena a = {0};
+        report_wrap(
+            out,
+            arena_printf(&a, "the race was over before the turn of %d: %s", n, str_text(&numbers)),
+            11, 11);
+        arena_reset(&a);
+    }
+    str_reset(&numbers);
+}
+
 // Apart from those that were judged: what is said of them was not verified.
 static void say_screened(struct str *out, const struct run_view *v) {
     struct arena a = {0};
-    if (report_n_screened(v) > 0)
-        str_puts(out, "\nscreened: lost a race, timed roughly, not verified\n");
+    bool is_first = true;
     for (int i = 0; i < v->n_nodes; i++) {
         const struct search_node *n = &v->nodes[i];
-        if (n->state != NODE_SCREENED)
+        if (n->state != NODE_SCREENED || had_no_turn(n))
             continue;
-        str_printf(out, "%6d  from %-5d ", i, n->parent);
+        if (is_first)
+            str_printf(out,
+                       "\nscreened: lost a race, timed roughly, not verified\n%6s  %-10s %9s  %s\n",
+                       "node", "from", "time", "move");
+        is_first = false;
+        str_printf(out, "%6d  %-10d ", i, n->parent);
         report_seconds(out, n->screening.time_s, 9);
         str_printf(out, "  %s\n", n->move);
-        str_printf(out, "%31s", "");
-        report_wrap(out, screening_text(&a, &n->screening), 31, 31);
+        str_printf(out, "%30s", "");
+        report_wrap(out, screening_text(&a, &n->screening), 30, 30);
     }
     arena_reset(&a);
+    say_no_turn(out, v);
 }
 
 // Does a model know what its ideas are worth? What it expected of each over the node that it
@@ -147,8 +184,10 @@ void report_tree(struct str *out, const struct run_view *v) {
     arena_reset(&a);
     str_printf(out, "policy %s, proposer %s, seed %llu; speed-ups over %s\n\n", r->policy,
                r->proposer, (unsigned long long)r->seed, report_start(r));
-    if (v->n_nodes > 0)
+    if (v->n_nodes > 0) {
+        str_printf(out, "%-20s %-10s %9s %8s  %s\n", "node", "verdict", "time", "speed-up", "move");
         subtree(out, v, 0, 0);
+    }
     say_screened(out, v);
     say_expectations(out, v);
 }

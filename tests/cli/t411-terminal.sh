@@ -43,4 +43,19 @@ seen=$(at_terminal)
 printf '%s\n' "$seen" | grep -q "${esc}\[2mtried" || fail "no colours: $seen"
 seen=$(TERM=dumb at_terminal)
 printf '%s\n' "$seen" | grep -q "$esc" && fail "a terminal that can do nothing was drawn on"
+
+# What is printed at the end and later keeps to 40 columns too, and is not broken within words; in a pipe it has its 80.
+at_40() { # COMMAND: its words go through the shell
+    script -qec "stty cols 40 rows 10; exec '$HONE' $1" /dev/null </dev/null | tr -d '\r'
+}
+for command in "show 1 --store t" "show 1.0 --store t" "report 1 --store t" "runs --store t" "sol '$ROOT/problems/gemm.hone' --target h200" \
+    'help optimize' "eval '$softmax' default plain --dim M=16,N=16 --screen"; do
+    at_40 "$command" >narrow
+    [ "$(wc -l <narrow)" -gt 2 ] || fail "hone $command: $(cat narrow)"
+    # Names may be longer: of a file, a processor, a pragma.
+    ! LC_ALL=C.UTF-8 grep -n '.\{41\}' narrow | grep -v '^[0-9]*: *[^ ]*$' || fail "hone $command is wider than 40 columns"
+done
+at_40 'show 1 --store t' | tr -s ' \n' ' ' >narrow
+"$HONE" show 1 --store t | tr -s ' \n' ' ' | diff - narrow || fail 'show says something else on a terminal'
+"$HONE" sol "$ROOT/problems/gemm.hone" --target h200 | grep -q '.\{60\}' || fail 'narrow in a pipe too'
 exit 0

@@ -230,7 +230,7 @@ Test(light, roofline_has_the_mean_of_different_products) {
                                    "y = softmax(q @ k.T) @ v\n");
     struct bound b;
     bound_compute(p, &t, &b);
-    const char *picture = bound_roofline(&a, &b, &t);
+    const char *picture = bound_roofline(&a, &b, &t, 80);
     cr_assert(strstr(picture, "f16/bf16 products / 1.5 ") != NULL, "%s", picture);
     cr_assert(strstr(picture, "660 TFLOP/s") != NULL, "%s", picture);
     arena_reset(&a);

@@ -243,6 +243,30 @@ Test(page, marks_the_lines_that_have_the_time) {
     arena_reset(&a);
 }
 
+// Its chart of the search is of all of it.
+Test(page, what_it_shows_of_a_large_run_is_spread_over_it) {
+    enum { N = 40000, PARTS = 8 };
+    struct search_node *nodes = calloc(N, sizeof *nodes);
+    struct run_view v = view_of(nodes, N, 5);
+    int n_left_out, n = 0, parts[PARTS] = {0};
+    bool *is_shown = page_choose(&v, &n_left_out);
+    for (int i = 0; i < N; i++)
+        if (is_shown[i]) {
+            parts[i / (N / PARTS)]++;
+            n++;
+        }
+    cr_expect(is_shown[5] && n + n_left_out == N);
+    cr_expect(n > PAGE_NODES_MAX * 9 / 10 && n <= PAGE_NODES_MAX, "%d", n);
+    for (int i = 0; i < PARTS; i++)
+        cr_expect_gt(parts[i], n / PARTS / 2, "part %d: %d of %d", i, parts[i], n);
+    free(is_shown);
+    v.n_nodes = 100;
+    is_shown = page_choose(&v, &n_left_out);
+    cr_expect_eq(n_left_out, 0);
+    free(is_shown);
+    free(nodes);
+}
+
 Test(page, stays_small_however_many_nodes_there_are) {
     cr_assert_lt(check_page(1000, 4, "node 4"), 2000000);
     cr_assert_lt(check_page(100000, 99999 - 2, "more nodes are in the store"), 4000000);

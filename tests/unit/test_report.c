@@ -184,11 +184,32 @@ Test(report, shows_what_was_only_screened_apart) {
     report_tree(&out, &v);
     const char *apart = strstr(str_text(&out), "\nscreened: lost a race, timed roughly");
     cr_assert(apart, "%s", str_text(&out));
-    cr_expect(strstr(apart, "     3  from 0          4 ms  y: vec 8 -> 16"), "%s", apart);
+    cr_expect(
+        strstr(apart,
+               "  node  from            time  move\n     3  0               4 ms  y: vec 8 -> 16"),
+        "%s", apart);
     cr_expect(strstr(apart, "about 0.50x over default by 2 pairs, 1 round\n"), "%s", apart);
     cr_expect_not(strstr(apart, "\n  2"), "judged ones stand before: %s", apart);
     expect_narrow(&out);
     str_reset(&out);
+    // Those that had no turn are one line.
+    v.nodes[2].state = NODE_SCREENED;
+    v.nodes[2].screening = v.nodes[3].screening;
+    v.nodes[2].screening.is_untimed = v.nodes[3].screening.is_untimed = true;
+    report_tree(&out, &v);
+    cr_expect(
+        strstr(str_text(&out), "\nnot timed: the race was over before the turn of 2: 2 to 3\n"),
+        "%s", str_text(&out));
+    cr_expect_not(strstr(str_text(&out), "\nscreened: "));
+    str_reset(&out);
+    v = sample_view();
+    v.nodes[3].state = NODE_SCREENED;
+    v.nodes[3].screening = (struct screening){.present = true,
+                                              .against = "default",
+                                              .n_rounds = 1,
+                                              .n_pairs = 2,
+                                              .speedup = 0.5,
+                                              .time_s = 4e-3};
     report_result(&out, &v);
     expect_in(&out, "1 more screened,");
     str_reset(&out);
@@ -450,7 +471,7 @@ Test(report, times_of_a_table_agree_with_its_speed_ups) {
     v.nodes[1].measurement.median_s = 9e-3;
     struct str s = {0};
     report_tree(&s, &v);
-    cr_assert(strstr(str_text(&s), "1 ms   2.00x"), "%s", str_text(&s));
+    cr_assert(strstr(str_text(&s), "1 ms    2.00x"), "%s", str_text(&s));
     str_reset(&s);
 }
 

@@ -487,7 +487,7 @@ Test(bound, a_picture_fits_eighty_columns) {
         for (int k = 0; k < 2; k++) {
             struct bound b;
             bound_compute(problem_of(&a, texts[i]), targets[k], &b);
-            const char *picture = bound_roofline(&a, &b, targets[k]);
+            const char *picture = bound_roofline(&a, &b, targets[k], 80);
             int column = 0, stars = 0;
             for (const char *c = picture; *c; c++) {
                 cr_assert(strchr("\n", *c) || (*c >= ' ' && *c <= '~'), "ASCII");
