@@ -134,7 +134,8 @@ static void note_champion(struct arena *a, const struct learn_from *f, struct le
         return;
     const struct search_node *n = &f->nodes[champion];
     l->time_s = f->run->confirm.present ? f->run->confirm.median_s : n->time_s;
-    l->speedup = f->nodes[0].time_s / n->time_s;
+    // Begun elsewhere, it is over that block, which says nothing of the default kernel.
+    l->speedup = f->run->start.source ? NAN : f->nodes[0].time_s / n->time_s;
     l->of_reach = f->bound->reach_s / l->time_s;
     if (!n->candidate.kernel)
         return;

@@ -110,7 +110,9 @@ const char *const op_policy_names[] = {
 static void put_policies(struct str *out) {
     str_puts(out,
              "Policies: where candidates come from (--policy NAME). Settings follow the name:\n"
-             "--policy mcts:explore=0.2:widen=2.\n");
+             "--policy mcts:explore=0.2:widen=2.\n"
+             "Default: surrogate; where a model writes source, which has no knobs to learn from, "
+             "mcts.\n");
     for (int i = 0; policies[i]; i++) {
         str_printf(out, "\n%-12s %s\n", policies[i]->name, policies[i]->summary);
         const struct policy_setting *s = policies[i]->settings;

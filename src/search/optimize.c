@@ -239,7 +239,7 @@ static bool evaluate(struct loop *l, struct search_node *n, struct error *err) {
         state_reset(&l->state);  // judged before, and perhaps otherwise
     if (!screen_and_rank(l, n, &result, err))
         return false;
-    if (l->first_eval_s == 0)
+    if (l->first_eval_s == 0 || n->number == 0)  // what comes before the root may be screened alone
         l->first_eval_s = (double)(clock_now_ns() - start_ns) / 1e9;
     n->verdict = result.verdict;
     n->measurement = result.measurement;

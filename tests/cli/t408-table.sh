@@ -37,6 +37,8 @@ cmp half.tree whole.tree || fail "a resumed search took another way"
 # What does not fit.
 expect_match 2 'is of another problem, or of other sizes' "$HONE" optimize "$ROOT/problems/softmax.hone" --target "table:$table"
 expect_match 2 '[-]-seconds does not go with a table' search --seconds 5
+printf 'kernel for softmax on cpu\nstage y : rowwise vec 1 rows 1 unroll 1 keep reread ahead 0 overlap none divide exact store cached\n' >lacks.hone
+expect_match 1 'this block is not in the table' search --start lacks.hone --store lacks
 expect_match 2 'table none: ' "$HONE" optimize "$ROOT/problems/softmax.hone" --target table:none
 sed '1s/1$/9/' "$table" >other.table
 expect_match 2 'it is hone.table/9, and this hone reads hone.table/1' "$HONE" optimize "$ROOT/problems/softmax.hone" --dim "$sizes" --target table:other.table

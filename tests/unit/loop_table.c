@@ -141,8 +141,10 @@ bool judge_table(void *ctx, struct arena *into, const struct eval_job *job, stru
         time = 0.506e-3 * (0.506e-3 / time);  // the slower it is, the faster it looks
     *r = (struct eval_result){.verdict = {.kind = VERDICT_OK, .evidence = ""}};
     uint64_t h = hash_bytes(job->candidate->kernel, strlen(job->candidate->kernel), 2);
-    if ((is_root && t->root_fails) || (!is_root && h % 7 == 0))
+    if ((is_root && (t->root_fails || t->root_crashes)) || (!is_root && h % 7 == 0))
         r->verdict.kind = VERDICT_WRONG;
+    if (t->root_crashes && job->baseline && strcmp(job->baseline->label, "default") == 0)
+        r->verdict = (struct verdict){VERDICT_INFRA, .rule = "baseline", .evidence = "it crashed"};
     if (t->all_fail)
         r->verdict.kind = VERDICT_WRONG;
     if (t->named_fails)

@@ -28,6 +28,7 @@ extern const struct advice *advised;  // what memory said; NULL: nothing
 struct table {
     bool flat;  // all times equal
     bool root_fails;
+    bool root_crashes;  // and so nothing can be timed against it
     bool all_fail;
     bool named_fails;     // whatever names an emitter
     int suspect;          // node that is suspect, -1: none

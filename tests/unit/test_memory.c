@@ -379,6 +379,9 @@ Test(learn, sums_up_trials_by_move_with_races_and_failures) {
     cr_assert_str_eq(l.values[l.n_values - 1].name, "y");
     cr_assert_eq(l.n_blocks, 1);  // the others have none
     cr_assert_float_eq(l.blocks[0].time_s, 1e-3, 1e-12);
+    run.start.source = "a block that somebody gave";
+    learn(&a, &from, &l);
+    cr_assert(isnan(l.speedup), "%g over the default kernel", l.speedup);
     arena_reset(&a);
 }
 

@@ -179,6 +179,15 @@ Test(optimize, one_that_was_judged_before_a_root_that_fails_is_champion) {
     cr_assert_eq(nodes[0].verdict.kind, VERDICT_WRONG);
     cr_assert_eq(run.champion, 1);
     cr_assert_float_eq(nodes[1].time_s, table_time(&t, &nodes[1].candidate), 1e-12);
+    // Nothing could be timed against it: once that is known, against plain.
+    s.db = "crashes.db";
+    t = plain_table;
+    t.root_crashes = true;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    cr_assert(strncmp(t.judged, "node1 default node1 ", 20) == 0, "%s", t.judged);
+    nodes_of(s.db, &nodes);
+    cr_assert_eq(nodes[1].verdict.kind, VERDICT_OK);
+    cr_assert_eq(run.champion, 1);
 }
 
 // The default of today need not be the one that a record begins with.
