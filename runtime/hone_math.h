@@ -73,11 +73,13 @@
     }
 HONE_SCALAR(abs)
 HONE_SCALAR(exp)
+HONE_SCALAR(exp_quick)
 HONE_SCALAR(log)
 HONE_SCALAR(sqrt)
 HONE_SCALAR(rsqrt)
 HONE_SCALAR(tanh)
 HONE_SCALAR(erf)
+HONE_SCALAR(gelu_quick)
 HONE_SCALAR2(max)
 HONE_SCALAR2(min)
 
@@ -454,6 +456,23 @@ HONE_INLINE HONE_F HONE_(exp)(HONE_F x) {
 }
 #endif
 
+// The same in eight instructions in the place of thirteen, off by 3 + 1.2 |x| units in the last
+// place at most: 2^y for y = x / ln 2, whose whole part scaling takes, and a polynomial of what is
+// left of it. Of infinities nothing is left, by definition of the instruction.
+HONE_INLINE HONE_F HONE_(exp_quick)(HONE_F x) {
+#if HONE_LANES == 16 && defined(__AVX512F__) && defined(__AVX512DQ__)
+    f32x16 y = x * 1.44269504f, f;
+    __asm__("vreduceps $9, %1, %0" : "=v"(f) : "v"(y));  // y less the largest whole number below
+    f32x16 p = f * 1.86713075e-3f + 9.01702885e-3f;
+    p = p * f + 5.57999164e-2f;
+    p = p * f + 0.240164444f;
+    p = p * f + 0.693151295f;
+    return hone_scale16(p * f + 1.0f, y);
+#else
+    return HONE_(exp)(x);
+#endif
+}
+
 #if HONE_HAS_TABLES
 HONE_INLINE f32x16 hone_fused16(f32x16 a, f32x16 b, f32x16 c) {
     return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
@@ -618,6 +637,11 @@ HONE_INLINE HONE_F HONE_(tanh)(HONE_F x) {
     y = y - ((y * d + e) + (y * (d_low + e_low) + e_low)) * q;
     HONE_I sign = (HONE_I)x & (-0x7fffffff - 1);
     return (HONE_F)((HONE_I)HONE_(abs)(y) | sign);
+}
+
+// What a GPU has quicker forms of; here they are no quicker.
+HONE_INLINE HONE_F HONE_(gelu_quick)(HONE_F x) {
+    return 0.5f * x * (1.0f + HONE_(erf)(x * 0.707106769f));
 }
 
 #undef HONE_HAS_TABLES

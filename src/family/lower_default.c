@@ -51,11 +51,20 @@ static node_id find_small_cut(const struct choice *c, const struct region *r) {
 }
 
 // Rows too long for the caches, which a stage would read again for its results: statistics first
-// and then a map read as much, and each of them streams. -1: the region stays whole.
+// and then a map read as much, and each of them streams. On a CPU those are rows whose neighbours
+// are other rows; of few of them a stage would leave threads idle, too. -1: the region stays whole.
 static node_id find_long_cut(const struct choice *c, const struct region *r, const struct form *f) {
+    enum { FEW = 64 };  // rows for each thread: some vectors
     struct kernel_stage s = {.values = {r->value_name[0]}, .n_values = 1, .family = "rowwise"};
-    if (!c->target->is_gpu || !f->rows || !rows_any_full_value(f->rows) ||
-        f->rows->n_columns * 4 < c->target->l2_bytes / 2)
+    const struct target *t = c->target;
+    if (!f->rows || !rows_any_full_value(f->rows))
+        return -1;
+    int64_t bytes = f->rows->n_columns * 4;
+    if (!t->is_gpu && (f->rows->is_along || bytes * f->rows->n_rows < t->l2_bytes))
+        return -1;
+    if (!t->is_gpu && f->rows->n_rows < (int64_t)FEW * t->n_threads)
+        return region_cut(r);
+    if (t->is_gpu && bytes < t->l2_bytes / 2)
         return -1;
     choose_emitter(c, f, &s);
     return stage_word_is(&s, "keep", "reread") ? region_cut(r) : -1;

@@ -375,6 +375,7 @@ static void lower(struct lowering *l, const struct form *form, const struct kern
     struct arena *a = l->arena;
     int first_reduced = rows_build_space(l, form->rows);
     l->reciprocal = stage_word_is(stage, "divide", "reciprocal");
+    l->is_quick = rows_are_half(form->rows);
     struct build b = {.l = l, .form = form->rows, .first_reduced = first_reduced};
     b.stream = stage_word_is(stage, "store", "stream");
     b.ahead = stage_number(stage, "ahead", 0);

@@ -12,24 +12,30 @@
 
 enum { TOLERANCE = 60 };
 
-static struct kernel *kernel_of(struct arena *a, const struct problem *p, const char *stage) {
+static struct kernel *kernel_for(struct arena *a, const struct problem *p, const char *values,
+                                 const char *stage) {
     struct error err = {0};
     struct lang_file file;
     const char *diagnostics = "";
-    const char *text = arena_printf(a, "%s\nkernel for p on cpu\nstage y : %s\n", p->text, stage);
+    const char *text =
+        arena_printf(a, "%s\nkernel for p on cpu\nstage %s : %s\n", p->text, values, stage);
     struct lang_source source = {.file = "test", .text = text, .len = strlen(text)};
     cr_assert(lang_parse(a, &source, &file, &diagnostics, &err), "%s", diagnostics);
     return file.kernels[0];
 }
 
-static void check(const char *text, const char *stage) {
+static struct kernel *kernel_of(struct arena *a, const struct problem *p, const char *stage) {
+    return kernel_for(a, p, "y", stage);
+}
+
+static void check_stage(const char *text, const char *values, const char *stage) {
     struct arena a = {0};
     struct error err = {0};
     struct target t = test_target(64);
     char message[1200] = "";
     struct problem *p = problem_from(&a, text);
     struct expectation e;
-    struct kernel *k = kernel_of(&a, p, stage);
+    struct kernel *k = kernel_for(&a, p, values, stage);
     cr_assert(lower_check(&a, p, &t, k, &err), "%s%s: %s", text, stage, err.text);
     expect_open(&e, &a, p, 7);
     struct loop_program *program = program_lower(&a, p, &t, k);
@@ -39,6 +45,10 @@ static void check(const char *text, const char *stage) {
     cr_assert(error >= 0 && error < TOLERANCE, "%s%s: error %g %s", text, stage, error, message);
     expect_close(&e);
     arena_reset(&a);
+}
+
+static void check(const char *text, const char *stage) {
+    check_stage(text, "y", stage);
 }
 
 static const char *const ways[] = {"", ", reverse=true", ", exclusive=true",
@@ -194,6 +204,72 @@ Test(rowwise_cpu, rows_along_several_axes) {
                      keeps[k]);
             check(texts[i], stage);
         }
+}
+
+// Rows along other axes than the last: whole strips, narrower ones and single rows, several levels,
+// long sums, values of a row among the results, axes of one element on either side.
+Test(rowwise_columns_cpu, any_axis_width_and_type) {
+    static const char *const texts[] = {
+        "in x : f32[3, 5, 4, 37]\nout y : f32[3, 5, 4, 37]\n"
+        "y = x / sqrt(mean(x * x, axis=1, keepdims=true) + 1e-5)\n",
+        "in x : f32[6, 64]\nout y : f32[6, 64]\ny = softmax(x, axis=0)\n",
+        "in x : bf16[2, 7, 48]\nin w : f32[7, 1]\nout y : bf16[2, 7, 48]\n"
+        "y = softmax(x, axis=1) * w\n",
+        "in x : f16[4, 3, 5, 8]\nout y : f16[4, 3, 5, 8]\nout m : f32[3, 8]\n"
+        "m = max(x, axis=(0, 2))\ny = x - max(x, axis=(0, 2), keepdims=true)\n",
+        "in x : f32[2, 9, 21, 1]\nin w : f32[21, 1]\nout y : f32[2, 9, 21, 1]\n"
+        "y = (x - mean(x, axis=1, keepdims=true)) * w\n",
+        "in x : f32[9, 21, 1]\nout y : f32[9, 21, 1]\n"
+        "y = x - sum(x, axis=(0, 2), keepdims=true)\n",
+        "in x : f32[9300, 5]\nout y : f32[9300, 5]\ny = x / sum(abs(x), axis=0, keepdims=true)\n",
+        "in x : f32[1030, 9]\nin c : bool[1030, 9]\nout y : f32[1030, 9]\n"
+        "y = where(c, x, 0) - max(where(c, x, 0), axis=0, keepdims=true)\n",
+    };
+    static const char *const knobs[] = {
+        "vec 4  strip 8  keep local  ahead 0  divide exact", "vec 16  strip 1  keep local  ahead 4",
+        "vec 4  strip 2  keep reread  ahead 2  divide reciprocal", "vec 1  strip 4  keep local",
+        "vec 8  strip 2  keep local  divide reciprocal"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (size_t k = 0; k < sizeof knobs / sizeof *knobs; k++) {
+            char text[300], stage[200];
+            bool is_second = strstr(texts[i], "out m");
+            snprintf(text, sizeof text, "problem p\n%s", texts[i]);
+            // Of rows that long and wide a strip is no local array.
+            bool is_long = strstr(texts[i], "9300") && !strstr(knobs[k], "vec 1 ");
+            snprintf(stage, sizeof stage, "rowwise as columns  %.*s%s  store %s",
+                     (int)strcspn(knobs[k], "k"), knobs[k],
+                     is_long ? "keep reread" : knobs[k] + strcspn(knobs[k], "k"),
+                     i == 1 && k != 3 ? "stream" : "cached");
+            check_stage(text, is_second ? "y, m" : "y", stage);
+        }
+}
+
+// One stage where memory is then read once; statistics by themselves where a strip's rows do not
+// fit the caches, or are too few for all threads.
+Test(rowwise_columns_cpu, is_chosen_where_strips_stay_in_the_caches) {
+    static const struct {
+        const char *shape, *stage;
+    } cases[] = {{"8, 64, 16384", "stage y : rowwise as columns  vec 16  strip 8  keep local"},
+                 {"1, 2048, 4096", "stage y : rowwise as columns  vec 16  strip 4  keep local"},
+                 {"1, 2000000, 8", "stage y       : map"},
+                 {"1, 20000, 4096", "stage y       : map"},
+                 {"2, 5, 7", "stage y : rowwise as columns  vec 16  strip 8  keep local"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct target t = test_target(64);
+        struct kernel k;
+        t.n_threads = 2;
+        t.l2_bytes = 1 << 20;
+        struct problem *p =
+            problem_from(&a, arena_printf(&a,
+                                          "problem p\nin x : f32[%s]\nout y : f32[%s]\n"
+                                          "y = x / sqrt(mean(x * x, axis=1, keepdims=true))\n",
+                                          cases[i].shape, cases[i].shape));
+        lower_default(&a, p, &t, &k);
+        const char *text = kernel_print(&a, &k);
+        cr_expect(strstr(text, cases[i].stage), "%s: %s", cases[i].shape, text);
+        arena_reset(&a);
+    }
 }
 
 // Few results leave no thread idle, and rows are read in long stretches.

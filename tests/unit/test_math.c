@@ -13,7 +13,7 @@
 #include "base/process.h"
 #include "scratch.h"
 
-enum { FUNCTIONS = 6, WIDTHS = 4 };
+enum { FUNCTIONS = 7, WIDTHS = 4 };
 
 static const char source[] =
     "#include \"hone_math.h\"\n"
@@ -23,7 +23,7 @@ static const char source[] =
     "#define SCALAR(name) void name##_1(const float *x, float *y, long n) {\\\n"
     "    for (long i = 0; i < n; i++) y[i] = hone_##name##1(x[i]); }\n"
     "#define ALL(name) SCALAR(name) APPLY(name, 4) APPLY(name, 8) APPLY(name, 16)\n"
-    "ALL(exp) ALL(log) ALL(erf) ALL(tanh) ALL(sqrt) ALL(rsqrt)\n"
+    "ALL(exp) ALL(log) ALL(erf) ALL(tanh) ALL(sqrt) ALL(rsqrt) ALL(exp_quick)\n"
     "#define PAIR(name, w) void name##_##w(const float *x, const float *z, float *y, long n) {\\\n"
     "    for (long i = 0; i < n; i += w)\\\n"
     "        hone_store##w(y + i, hone_##name##w(hone_load##w(x + i), hone_load##w(z + i))); }\n"
@@ -57,9 +57,11 @@ static double inverse_root(double x) {
 static const struct {
     const char *name;
     double (*exact)(double);
-    double ulps;
-} functions[FUNCTIONS] = {{"exp", exp, 1.1},   {"log", log, 1.0},   {"erf", erf, 1.9},
-                          {"tanh", tanh, 2.0}, {"sqrt", sqrt, 0.5}, {"rsqrt", inverse_root, 1.5}};
+    double ulps, slope;  // and so much more for each unit of the argument
+} functions[FUNCTIONS] = {{"exp", exp, 1.1, 0},        {"log", log, 1.0, 0},
+                          {"erf", erf, 1.9, 0},        {"tanh", tanh, 2.0, 0},
+                          {"sqrt", sqrt, 0.5, 0},      {"rsqrt", inverse_root, 1.5, 0},
+                          {"exp_quick", exp, 3.0, 1.2}};
 
 static const int widths[WIDTHS] = {1, 4, 8, 16};
 
@@ -150,7 +152,13 @@ static void check_functions(struct arena *a, void *handle, const struct samples 
             double worst = 0;
             float at = 0;
             for (long i = 0; i < s->n; i++) {
+                double slope = functions[f].slope;
                 double error = error_ulps(s->y[i], s->exact[f][i]);
+                // Next to where it overflows a few units decide.
+                if (slope > 0 && fabsf(s->x[i] - 88.72f) < 0.01f)
+                    continue;
+                if (slope > 0 && isfinite(s->x[i]) && isfinite(error))
+                    error = fmax(0, error - slope * fabs((double)s->x[i]));
                 if (s->exact[f][i] == 0 && s->y[i] == 0)
                     cr_assert_eq(!!signbit(s->y[i]), !!signbit(s->exact[f][i]), "%s %s(%a)", where,
                                  name, (double)s->x[i]);

@@ -166,7 +166,10 @@ static void add_memory(struct world *w, int lanes) {
 // What only vectors have.
 static void add_vectors(struct world *w, int lanes) {
     struct arena *a = &w->arena;
-    for (int i = 0; i < (w->threads ? 13 : 7); i++) {
+    for (int i = 0; i < (w->threads ? 13 : 11); i++) {
+        // On a CPU sums and products before a lane have an order of their own (test_math.c).
+        if (!w->threads && (i == 7 || i == 8))
+            continue;
         open_case(w, lanes);
         const struct loop_expr *x = load(w, w->x[DTYPE_F32], lanes);
         const struct loop_expr *m = loop_binary(a, LOOP_LT, x, load(w, w->y[DTYPE_F32], lanes));
@@ -189,7 +192,8 @@ static void add_vectors(struct world *w, int lanes) {
         close_case(w, e[i], own[e[i]->dtype], e[i]->lanes == 1 ? lanes : 1,
                    arena_printf(a, "vectors %d, %d lanes", i, lanes));
         w->cases[w->n_cases - 1].is_loose = i >= 10;
-        w->cases[w->n_cases - 1].off = i == 11 ? 4e-6 : 0;  // as dev.h says
+        w->cases[w->n_cases - 1].off =
+            i == 11 || (i == 10 && !w->threads) ? 4e-6 : 0;  // as dev.h and hone_math.h say
     }
 }
 

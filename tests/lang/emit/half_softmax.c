@@ -45,24 +45,24 @@ void y_rowwise(long block, const unsigned short *restrict x, unsigned short *res
         for (long j = 0; j < N / 16 * 16; j += 16) {
             f32x8 x_0 = hone_load8_f16(&x[row * N + j]);
             f32x8 t_1_shifted_0 = x_0 - t_1_max;
-            f32x8 t_1_exp_0 = hone_exp8(t_1_shifted_0);
+            f32x8 t_1_exp_0 = hone_exp_quick8(t_1_shifted_0);
             t_1_sum_part_0 += t_1_exp_0;
             hone_store8(&t_1_exp_row[j], t_1_exp_0);
             f32x8 x_1 = hone_load8_f16(&x[row * N + j + 8]);
             f32x8 t_1_shifted_1 = x_1 - t_1_max;
-            f32x8 t_1_exp_1 = hone_exp8(t_1_shifted_1);
+            f32x8 t_1_exp_1 = hone_exp_quick8(t_1_shifted_1);
             t_1_sum_part_1 += t_1_exp_1;
             hone_store8(&t_1_exp_row[j + 8], t_1_exp_1);
         }
         f32x8 x_2 = hone_load8_f16(&x[row * N + N / 16 * 16]);
         f32x8 t_1_shifted = x_2 - t_1_max;
-        f32x8 t_1_exp = hone_exp8(t_1_shifted);
+        f32x8 t_1_exp = hone_exp_quick8(t_1_shifted);
         t_1_sum_part_0 += t_1_exp;
         hone_store8(&t_1_exp_row[N / 16 * 16], t_1_exp);
         for (long j = N / 8 * 8; j < N; j++) {
             float x_3 = hone_from_f16(x[row * N + j]);
             float t_1_shifted_2 = x_3 - t_1_max;
-            float t_1_exp_2 = hone_exp1(t_1_shifted_2);
+            float t_1_exp_2 = hone_exp_quick1(t_1_shifted_2);
             t_1_sum_rest += t_1_exp_2;
             t_1_exp_row[j] = t_1_exp_2;
         }
