@@ -1,7 +1,7 @@
 // What the parts of wgmma's lowering share: the kernel that is being built, and shorthands for its
-// expressions. Only gemm_wgmma_lower.c (copies and products), gemm_wgmma_store.c (results),
-// gemm_wgmma_split.c (operands of f32 in two parts) and ragged_wgmma_lower.c (groups of rows)
-// include this.
+// expressions. Only gemm_wgmma_lower.c (copies), gemm_wgmma_multiply.c (products),
+// gemm_wgmma_store.c (results), gemm_wgmma_split.c (operands of f32 in two parts) and
+// ragged_wgmma_lower.c (groups of rows) include this.
 #pragma once
 
 #include "base/arena.h"
@@ -78,6 +78,36 @@ struct wgmma_build {
 
 #define BUILD struct wgmma_build
 #include "family/index_arithmetic.h"
+
+// ---- slots of the ring, by the number of a slice among all that the block has
+
+static inline const struct loop_expr *wgmma_slot_of(const struct wgmma_build *x,
+                                                    const struct loop_expr *count) {
+    return rest(x, count, x->z.stages);
+}
+
+static inline const struct loop_expr *wgmma_phase_of(const struct wgmma_build *x,
+                                                     const struct loop_expr *count) {
+    return rest(x, quotient(x, count, x->z.stages), 2);
+}
+
+// Where slot `slot` of a tile begins.
+static inline const struct loop_expr *wgmma_slot_begin(const struct wgmma_build *x,
+                                                       const struct wgmma_tile *t,
+                                                       const struct loop_expr *slot) {
+    return times(x, slot, (int64_t)t->s->width * x->z.depth);
+}
+
+// gemm_wgmma_lower.c: a walk over the block's tiles; inside, the batch and the tile's place are
+// fixed. Returns where their statements go.
+struct loop_builder *wgmma_open_tiles(struct wgmma_build *x, struct loop_builder *b,
+                                      struct wgmma_loops *loops);
+void wgmma_close_tiles(struct wgmma_build *x, struct loop_builder *b, struct wgmma_loops *loops);
+
+// gemm_wgmma_multiply.c: a warpgroup that multiplies, from its first tile to its last; where
+// several blocks have a tile, what they do when their sums are in memory.
+void wgmma_consume(struct wgmma_build *x, struct loop_builder *b);
+void wgmma_combine(struct wgmma_build *x, struct loop_builder *b);
 
 // Sets all that the next one requires, for a product of matrices.
 void wgmma_begin(struct wgmma_build *x, struct lowering *l, const struct form *f,
