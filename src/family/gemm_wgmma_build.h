@@ -15,6 +15,7 @@ struct wgmma_tile {
     struct loop_buffer *map, *tile;
     // Split operands: the low halves, what both are copied from, and the factors that undo the
     // scales, two for each row of the left or column of the right.
+    // Operands that are computed: the second source, where the first becomes the tile.
     struct loop_buffer *low_map, *low_tile, *parts[2], *factors;
 };
 
@@ -62,6 +63,7 @@ struct wgmma_build {
     const struct loop_expr *chunk;                   // of slices, where it is not the same for all
     struct wgmma_tile lhs, rhs;
     struct loop_buffer *full, *empty;  // barriers, one for each slot
+    struct loop_buffer *ready;         // the same of operands that are computed, or NULL
     struct loop_buffer *turns;         // one for each consumer that has tiles of its own
     struct loop_buffer *sum;           // [64 rows][8 columns][rows g, g + 8] of two columns
     struct loop_buffer *cross;         // the same of products with a low part, or NULL
@@ -103,6 +105,12 @@ static inline const struct loop_expr *wgmma_slot_begin(const struct wgmma_build 
 struct loop_builder *wgmma_open_tiles(struct wgmma_build *x, struct loop_builder *b,
                                       struct wgmma_loops *loops);
 void wgmma_close_tiles(struct wgmma_build *x, struct loop_builder *b, struct wgmma_loops *loops);
+
+// The element of K that a slice of the block's begins with.
+const struct loop_expr *wgmma_depth_at(const struct wgmma_build *x, const struct loop_expr *slice);
+
+// gemm_wgmma_prologue.c: a role, of warps that make tiles of what the copy engine has brought.
+void wgmma_compute(struct wgmma_build *x, struct loop_builder *b);
 
 // gemm_wgmma_multiply.c: a warpgroup that multiplies, from its first tile to its last; where
 // several blocks have a tile, what they do when their sums are in memory.

@@ -209,7 +209,7 @@ static void copy_box(const struct wgmma_build *x, struct loop_builder *b,
 static void copy_side(const struct wgmma_build *x, struct loop_builder *b, struct wgmma_copy c) {
     struct loop_builder inner;
     int boxes = c.t->s->along_k ? 1 : c.t->s->width / 64 / (is_part(x, c.t) ? x->z.cluster : 1);
-    for (int low = 0; low < x->z.parts || low == 0; low++) {
+    for (int low = 0; low < wgmma_rings(&x->z, c.t->s); low++) {
         c.is_low = low;
         copy_box(x, &inner, &c, open_unrolled(x, b, "box", boxes, &inner));
         loop_close(b, &inner);
@@ -222,6 +222,14 @@ static bool begins_apart(const struct wgmma_build *x) {
     enum { FEW = 32 };
     bool is_same = x->z.m <= x->z.lhs.width || x->z.n <= x->z.rhs.width;
     return is_same && x->z.batch == 1 && !x->walk && x->z.split == 1 && x->z.slices >= FEW;
+}
+
+const struct loop_expr *wgmma_depth_at(const struct wgmma_build *x, const struct loop_expr *slice) {
+    const struct loop_expr *at = add(x, x->first_slice, slice);
+    if (begins_apart(x))
+        at = rest(x, add(x, at, quotient(x, x->block, x->z.cluster)), x->z.slices);
+    const struct loop_expr *k = times(x, at, x->z.depth);
+    return x->first_k ? add(x, x->first_k, k) : k;
 }
 
 static void produce(struct wgmma_build *x, struct loop_builder *b) {
@@ -237,19 +245,14 @@ static void produce(struct wgmma_build *x, struct loop_builder *b) {
     const struct loop_expr *slice = loop_open_for(by_tile, &f, &by_slice);
     const struct loop_expr *count = loop_let(&by_slice, "count", add(x, x->count, slice));
     const struct loop_expr *slot = loop_let(&by_slice, "slot", wgmma_slot_of(x, count));
-    const struct loop_expr *at = add(x, x->first_slice, slice);
-    if (begins_apart(x))
-        at = rest(x, add(x, at, quotient(x, x->block, x->z.cluster)), x->z.slices);
-    const struct loop_expr *k = times(x, at, x->z.depth);
-    if (x->first_k)
-        k = add(x, x->first_k, k);
+    const struct loop_expr *k = wgmma_depth_at(x, slice);
     // Before it was filled for the first time it is empty.
     loop_intrinsic(
         &by_slice, INTRINSIC_MBARRIER_WAIT,
         (struct loop_operand[]){{x->empty, slot},
                                 {NULL, wgmma_phase_of(x, add(x, count, num(x, x->z.stages)))}});
-    int64_t bytes = (int64_t)(x->z.lhs.width + x->z.rhs.width) * WGMMA_ROW_BYTES;
-    bytes *= x->z.parts > 1 ? 2 : 1;
+    int64_t bytes = (int64_t)wgmma_rings(&x->z, &x->z.lhs) * x->z.lhs.width * WGMMA_ROW_BYTES +
+                    (int64_t)wgmma_rings(&x->z, &x->z.rhs) * x->z.rhs.width * WGMMA_ROW_BYTES;
     loop_intrinsic(&by_slice, INTRINSIC_MBARRIER_EXPECT,
                    (struct loop_operand[]){{x->full, slot}, {NULL, num(x, bytes)}});
     copy_side(x, &by_slice, (struct wgmma_copy){&x->lhs, false, slot, k, left});
@@ -293,10 +296,13 @@ static void make_side(struct wgmma_build *x, struct wgmma_tile *t, const char *n
     const struct loop_buffer *of = x->z.parts ? t->parts[0] : x->l->buffer[t->s->leaf];
     t->map = make_map(x, t->s, of, arena_printf(x->a, "%s_map", name));
     t->tile = make_tile(x, t->s, arena_printf(x->a, "%s_tile", name));
-    if (x->z.parts < 2)
+    if (wgmma_rings(&x->z, t->s) < 2)
         return;
-    t->low_map = make_map(x, t->s, t->parts[1], arena_printf(x->a, "%s_low_map", name));
-    t->low_tile = make_tile(x, t->s, arena_printf(x->a, "%s_low_tile", name));
+    const char *what = x->z.parts ? "low" : "second";
+    const struct loop_buffer *second =
+        x->z.parts ? t->parts[1] : x->l->buffer[t->s->operand.source[1].leaf];
+    t->low_map = make_map(x, t->s, second, arena_printf(x->a, "%s_%s_map", name, what));
+    t->low_tile = make_tile(x, t->s, arena_printf(x->a, "%s_%s_tile", name, what));
 }
 
 // Warpgroups that have their own code have names of their own for their registers: what one left in
@@ -319,6 +325,8 @@ static void make_buffers(struct wgmma_build *x) {
         wgmma_make_boxes(x);
     x->full = loop_shared_of(p, "full", DTYPE_I64, &stages, 1);
     x->empty = loop_shared_of(p, "empty", DTYPE_I64, &stages, 1);
+    if (x->z.computes)
+        x->ready = loop_shared_of(p, "ready", DTYPE_I64, &stages, 1);
     struct loop_size both = {2, NULL};
     if (x->z.apart)
         x->turns = loop_shared_of(p, "turns", DTYPE_I64, &both, 1);
@@ -358,6 +366,9 @@ static void make_barriers(const struct wgmma_build *x, struct loop_builder *b) {
     int64_t readers = (x->z.apart ? 1 : x->z.consumers) * x->z.cluster;
     loop_intrinsic(&inner, INTRINSIC_MBARRIER_INIT,
                    (struct loop_operand[]){{x->empty, i}, {NULL, num(x, readers)}});
+    if (x->ready)
+        loop_intrinsic(&inner, INTRINSIC_MBARRIER_INIT,
+                       (struct loop_operand[]){{x->ready, i}, {NULL, num(x, WGMMA_COMPUTERS)}});
     loop_close(&one, &inner);
     for (int turn = 0; turn < 2 && x->z.apart; turn++)
         loop_intrinsic(&one, INTRINSIC_MBARRIER_INIT,
@@ -373,7 +384,7 @@ static void make_barriers(const struct wgmma_build *x, struct loop_builder *b) {
 // Three warpgroups have 168 registers for each thread: the one that copies leaves most of them to
 // the others, as many as it can do without where sums fill them.
 static void set_registers(const struct wgmma_build *x, struct loop_builder *b, bool more) {
-    int less = wgmma_sums(&x->z) > 176 ? 24 : 40;
+    int less = x->z.computes ? WGMMA_COMPUTING : wgmma_sums(&x->z) > 176 ? 24 : 40;
     if (x->z.consumers == 2)
         loop_intrinsic(b, more ? INTRINSIC_REGISTERS_MORE : INTRINSIC_REGISTERS_LESS,
                        (struct loop_operand[]){{NULL, num(x, more ? 252 - less / 2 : less)}});
@@ -392,8 +403,37 @@ static void open_consumers(struct wgmma_build *x, struct loop_builder *b, int tu
     loop_open_role(b, rest(x, add(x, group, num(x, after)), x->z.consumers + 1), num(x, 1), role);
 }
 
+// One thread of the first warpgroup copies; all of it gives up registers. Three of its warps
+// compute what is computed on its way, beside that thread.
+static void make_copying(struct wgmma_build *x, struct loop_builder *b) {
+    struct loop_builder role, one;
+    bool gives = x->z.consumers == 2;
+    if (x->z.computes) {
+        if (gives) {
+            loop_open_if(b, x->thread, num(x, WGMMA_GROUP), &one);
+            set_registers(x, &one, false);
+            loop_close(b, &one);
+        }
+        loop_open_role(b, x->thread, num(x, 1), &role);
+        produce(x, &role);
+        loop_close(b, &role);
+        wgmma_compute(x, b);
+        return;
+    }
+    loop_open_role(b, x->thread, num(x, gives ? WGMMA_GROUP : 1), &role);
+    set_registers(x, &role, false);
+    if (gives) {
+        loop_open_if(&role, x->thread, num(x, 1), &one);
+        produce(x, &one);
+        loop_close(&role, &one);
+    } else {
+        produce(x, &role);
+    }
+    loop_close(b, &role);
+}
+
 void wgmma_build_kernel(struct wgmma_build *x, const char *suffix) {
-    struct loop_builder b, role, one;
+    struct loop_builder b, role;
     struct gpu_kernel k = gpu_open_kernel(x->l, arena_printf(x->a, "%s_%s", x->name, suffix),
                                           num(x, x->blocks * x->z.split), x->z.threads, &b);
     k.kernel->min_blocks = 1;
@@ -408,17 +448,7 @@ void wgmma_build_kernel(struct wgmma_build *x, const char *suffix) {
         x->rank = loop_let(&b, "rank", rest(x, x->block, x->z.cluster));
     make_buffers(x);
     make_barriers(x, &b);
-    // One thread of the warpgroup copies; all of it gives up registers.
-    loop_open_role(&b, x->thread, num(x, x->z.consumers == 2 ? WGMMA_GROUP : 1), &role);
-    set_registers(x, &role, false);
-    if (x->z.consumers == 2) {
-        loop_open_if(&role, x->thread, num(x, 1), &one);
-        produce(x, &one);
-        loop_close(&role, &one);
-    } else {
-        produce(x, &role);
-    }
-    loop_close(&b, &role);
+    make_copying(x, &b);
     for (int turn = 0; turn < (x->z.apart ? x->z.consumers : 1); turn++) {
         open_consumers(x, &b, turn, &role);
         make_sums(x);

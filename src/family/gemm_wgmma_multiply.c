@@ -109,7 +109,8 @@ static void add_slices(const struct wgmma_build *x, struct loop_builder *b,
     const struct loop_expr *count = loop_let(&inner, "count", add(x, x->count, slice));
     const struct loop_expr *slot = loop_let(&inner, "slot", wgmma_slot_of(x, count));
     loop_intrinsic(&inner, INTRINSIC_MBARRIER_WAIT,
-                   (struct loop_operand[]){{x->full, slot}, {NULL, wgmma_phase_of(x, count)}});
+                   (struct loop_operand[]){{x->ready ? x->ready : x->full, slot},
+                                           {NULL, wgmma_phase_of(x, count)}});
     // The first one of a sum adds to nothing.
     const struct loop_expr *adds = x->total ? rest(x, slice, x->z.chunk) : slice;
     if (x->chunk) {
@@ -160,7 +161,8 @@ static void walk_parts(const struct wgmma_build *x, struct loop_builder *b,
     const struct loop_expr *count = loop_let(&inner, "count", add(x, x->count, slice));
     const struct loop_expr *slot = loop_let(&inner, "slot", wgmma_slot_of(x, count));
     loop_intrinsic(&inner, INTRINSIC_MBARRIER_WAIT,
-                   (struct loop_operand[]){{x->full, slot}, {NULL, wgmma_phase_of(x, count)}});
+                   (struct loop_operand[]){{x->ready ? x->ready : x->full, slot},
+                                           {NULL, wgmma_phase_of(x, count)}});
     multiply(x, &inner, slot, consumer, num(x, 0));
     multiply_low(x, &inner, slot, consumer, slice);
     wait_products(x, &inner, 1);
@@ -188,7 +190,8 @@ static void walk_halves(const struct wgmma_build *x, struct loop_builder *b,
     const struct loop_expr *count = loop_let(&inner, "count", add(x, x->count, slice));
     const struct loop_expr *slot = loop_let(&inner, "slot", wgmma_slot_of(x, count));
     loop_intrinsic(&inner, INTRINSIC_MBARRIER_WAIT,
-                   (struct loop_operand[]){{x->full, slot}, {NULL, wgmma_phase_of(x, count)}});
+                   (struct loop_operand[]){{x->ready ? x->ready : x->full, slot},
+                                           {NULL, wgmma_phase_of(x, count)}});
     for (int half = 0; half < 2; half++) {
         loop_intrinsic(&inner, INTRINSIC_WGMMA_FENCE, NULL);
         multiply_parts(x, &inner, slot, consumer, high, half, num(x, 0));
