@@ -713,6 +713,8 @@ HONE_FN void hone_mbarrier_arrive(long long *barrier) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(hone_address(barrier))
                  : "memory");
 }
+// Tensor cores and the copy engine see what a thread wrote when it has fenced it.
+#define hone_fence_writes() asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
 HONE_FN void hone_mbarrier_wait(long long *barrier, int parity) {
     unsigned done;
     do

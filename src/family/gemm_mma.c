@@ -176,15 +176,10 @@ static bool find_stored(const struct form *f, const struct target *t, struct mma
 
 // The type that both operands are multiplied in where one of them at least is computed.
 static bool find_storage(const struct form *f, enum dtype *t, struct objection *why) {
-    static const enum dtype narrow[] = {DTYPE_F16, DTYPE_BF16};
     const struct gemm_form *g = f->gemm;
     enum mma_kind kind;
-    for (int i = 0; i < 2; i++)
-        if (gemm_operand_admits(f, true, narrow[i]) && gemm_operand_admits(f, false, narrow[i]) &&
-            mma_find_kind(f, narrow[i], &kind)) {
-            *t = narrow[i];
-            return true;
-        }
+    if (gemm_operands_narrow(f, t))
+        return true;
     *t = DTYPE_F32;
     return mma_find_kind(f, DTYPE_F32, &kind) ||
            objection(why, NULL,

@@ -25,8 +25,11 @@ static int64_t axis_size(const struct form *f, int axis) {
 }
 
 // Does an element's place in the leaf move by one along `side`, and along `other` at all, in both
-// evenly?
+// evenly? Where there is one row only, a vector is no matrix.
 static bool lies_along(const struct form *f, const struct gemm_source *s, int side, int other) {
+    bool is_line = axis_size(f, side) == 1 || axis_size(f, other) == 1;
+    if (is_line && node_of(f, s->leaf)->shape.rank < 2)
+        return false;
     struct arena scratch = {0};
     const struct index *flat = map_flat(&scratch, &node_of(f, s->leaf)->shape, &s->map);
     bool ok = index_is_affine(flat, side) && index_is_affine(flat, other) &&
@@ -133,6 +136,18 @@ bool gemm_operand_admits(const struct form *f, bool is_lhs, enum dtype t) {
     if (p->operand == PRECISION_TYPE && p->type == t && is_float(node_of(f, n)->dtype))
         return true;
     return is_exact(f->region, n, t);
+}
+
+bool gemm_operands_narrow(const struct form *f, enum dtype *t) {
+    static const enum dtype narrow[] = {DTYPE_F16, DTYPE_BF16};
+    const struct precision *p = &f->region->problem->precision;
+    for (int i = 0; i < 2; i++) {
+        *t = narrow[i];
+        bool other = p->operand == PRECISION_TYPE && p->type != *t && p->type != DTYPE_F32;
+        if (!other && gemm_operand_admits(f, true, *t) && gemm_operand_admits(f, false, *t))
+            return true;
+    }
+    return false;
 }
 
 int gemm_operand_vec(const struct gemm_operand *o, int element_bytes) {

@@ -37,6 +37,10 @@ void gemm_operand_read(const struct form *f, bool is_lhs, struct gemm_operand *o
 // that they are rounded to it.
 bool gemm_operand_admits(const struct form *f, bool is_lhs, enum dtype t);
 
+// The one of f16 and bf16 that both operands admit, where the problem's precision has products of
+// it.
+bool gemm_operands_narrow(const struct form *f, enum dtype *t);
+
 // Elements that are computed at once where they are stored as `element_bytes` each: 16 bytes, or as
 // many as vectors may have.
 int gemm_operand_vec(const struct gemm_operand *o, int element_bytes);

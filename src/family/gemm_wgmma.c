@@ -61,122 +61,8 @@ bool wgmma_runs_on(const struct target *t) {
     return t->is_gpu && t->isa && strcmp(t->isa, "sm_90a") == 0;
 }
 
-// ---- what it takes
-
-static const struct node *node_of(const struct form *f, node_id n) {
-    return &f->region->graph->nodes[n];
-}
-
-static bool find_side(const struct form *f, bool is_lhs, struct wgmma_side *s,
-                      struct objection *why) {
-    const struct gemm_form *g = f->gemm;
-    const char *name = is_lhs ? "left" : "right", *anchor = node_of(f, g->anchor)->name;
-    if (!gemm_leaf(f->region, g, is_lhs, &s->leaf, &s->map))
-        return objection(why, NULL,
-                         "wgmma copies operands as they are, and the %s one of %s is computed on "
-                         "the way; materialise it first, or take simt",
-                         name, anchor);
-    const struct shape *shape = &node_of(f, s->leaf)->shape;
-    int stays = is_lhs ? g->axis_m : g->axis_n, axes[2];
-    gemm_last_axes(f->region, g, s->leaf, &s->map, axes);
-    bool along_k = axes[0] == g->axis_k && axes[1] == stays;
-    bool is_across = axes[0] == stays && axes[1] == g->axis_k;
-    if (!map_is_plain(&s->map, shape->rank) || !(along_k || is_across))
-        return objection(why, NULL,
-                         "wgmma copies boxes of matrices, and the last two axes of the %s operand "
-                         "of %s are none; take mma or simt",
-                         name, anchor);
-    s->along_k = along_k;
-    s->size = is_lhs ? g->m : g->n;
-    s->pitch = along_k ? g->k : s->size;
-    s->is_batch = shape_count(shape) > g->k * s->size;
-    return true;
-}
-
 static bool is_f8(enum dtype t) {
     return t == DTYPE_F8E4M3 || t == DTYPE_F8E5M2;
-}
-
-// Are operands of f8 multiplied as they are?
-static bool multiplies_f8(const struct form *f) {
-    struct objection why;
-    struct wgmma_side side[2];
-    if (!f->region->problem->precision.short_sums || f->gemm->k % 16 != 0)
-        return false;
-    for (int i = 0; i < 2; i++)
-        if (!find_side(f, i == 0, &side[i], &why) || !side[i].along_k)
-            return false;
-    return node_of(f, side[0].leaf)->dtype == node_of(f, side[1].leaf)->dtype;
-}
-
-// Into how many parts of f16 operands of f32 are split, whatever they are read or computed from. 0:
-// they are not f32, or products must be f32's own. One part has the digits of tf32, and all of f8.
-static int parts_of(const struct form *f) {
-    const struct precision *p = &f->region->problem->precision;
-    if (f->gemm->is_f8)
-        return multiplies_f8(f) ? 0 : 1;
-    bool narrower = p->operand == PRECISION_TYPE && p->type != DTYPE_F32;
-    if (node_of(f, f->gemm->lhs)->dtype != DTYPE_F32 ||
-        node_of(f, f->gemm->rhs)->dtype != DTYPE_F32 || narrower || p->is_exact)
-        return 0;
-    return p->operand == PRECISION_TF32 ? 1 : 2;
-}
-
-// A split operand lies as the value that it comes from does; what is the same for the whole batch
-// is split once. Its rows are padded as the copy engine needs it.
-static void find_split_side(const struct form *f, bool is_lhs, struct wgmma_side *s) {
-    const struct gemm_form *g = f->gemm;
-    s->size = is_lhs ? g->m : g->n;
-    s->along_k = is_lhs ? g->lhs_is_along_k : !g->rhs_is_contiguous;
-    s->pitch = ((s->along_k ? g->k : s->size) + 7) / 8 * 8;
-    bool is_same = gemm_leaf(f->region, g, is_lhs, &s->leaf, &s->map) &&
-                   shape_count(&node_of(f, s->leaf)->shape) <= g->k * s->size;
-    s->is_batch = g->batch > 1 && !is_same;
-}
-
-// Can the copy engine bring both operands, and wgmma read them?
-static bool accepts_rows(const struct form *f, const struct wgmma_side side[2], enum dtype type,
-                         struct objection *why) {
-    const struct gemm_form *g = f->gemm;
-    const char *anchor = node_of(f, g->anchor)->name;
-    for (int i = 0; i < 2; i++) {
-        int64_t row = (side[i].along_k ? g->k : side[i].size) * dtype_size(type, 1);
-        if (type == DTYPE_I8 && !side[i].along_k)
-            return objection(why, NULL,
-                             "wgmma multiplies i8 that lie side by side along K, and the %s "
-                             "operand of %s does not; take nest",
-                             i == 0 ? "left" : "right", anchor);
-        if (row % 16 != 0)
-            return objection(why, NULL,
-                             "the copy engine needs rows of a multiple of 16 bytes, and those of "
-                             "the %s operand of %s have %lld; take mma or simt",
-                             i == 0 ? "left" : "right", anchor, (long long)row);
-    }
-    return true;
-}
-
-bool wgmma_accepts(const struct form *f, const struct target *t, struct objection *why) {
-    (void)t;
-    const struct gemm_form *g = f->gemm;
-    const char *anchor = node_of(f, g->anchor)->name;
-    const struct precision *p = &f->region->problem->precision;
-    struct wgmma_side side[2];
-    if (!gemm_moves_vectors(f, why))
-        return false;
-    if (parts_of(f))
-        return true;
-    if (!find_side(f, true, &side[0], why) || !find_side(f, false, &side[1], why))
-        return false;
-    enum dtype a = node_of(f, side[0].leaf)->dtype, b = node_of(f, side[1].leaf)->dtype;
-    bool narrower = p->operand == PRECISION_TYPE && p->type != a && p->type != DTYPE_F32;
-    bool is_i8 = a == DTYPE_I8 && g->is_whole, is_half = a == DTYPE_F16 || a == DTYPE_BF16;
-    if (a != b || !(is_i8 || is_f8(a) || (is_half && !narrower)))
-        return objection(why, NULL,
-                         "wgmma multiplies two operands of f16, bf16, f8, i8 or f32 (not "
-                         "exactly), and those of %s are %s and %s%s; take mma or simt",
-                         anchor, dtype_name(a), dtype_name(b),
-                         p->is_exact ? " under 'f32 exact'" : "");
-    return accepts_rows(f, side, a, why);
 }
 
 // ---- sizes
@@ -212,18 +98,8 @@ void wgmma_set_chunk(struct wgmma_sizes *z, const struct region *r) {
 
 struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_stage *s) {
     const struct gemm_form *g = f->gemm;
-    struct objection why;
     struct wgmma_sizes z = {.m = g->m, .n = g->n, .k = g->k, .batch = g->batch};
-    z.parts = parts_of(f);
-    if (z.parts) {
-        find_split_side(f, true, &z.lhs);
-        find_split_side(f, false, &z.rhs);
-    } else {
-        find_side(f, true, &z.lhs, &why);
-        find_side(f, false, &z.rhs, &why);
-    }
-    z.is_widened = z.parts && g->is_f8;
-    z.storage = z.parts ? DTYPE_F16 : node_of(f, z.lhs.leaf)->dtype;
+    wgmma_find_sides(f, &z);
     z.element_bytes = (int)dtype_size(z.storage, 1);
     z.depth = WGMMA_ROW_BYTES / z.element_bytes;
     z.stages = stage_number(s, "stages", 0);
@@ -299,10 +175,15 @@ int64_t wgmma_slices_each(const struct wgmma_sizes *z) {
     return (z->slices + z->split - 1) / z->split;
 }
 
+int wgmma_rings(const struct wgmma_sizes *z, const struct wgmma_side *s) {
+    return z->parts > 1 ? 2 : s->is_computed ? s->operand.n_sources : 1;
+}
+
 // The ring, its barriers, and what it takes to begin where the swizzle does.
 int64_t wgmma_shared_bytes(const struct wgmma_sizes *z) {
-    int64_t slice = (int64_t)(z->lhs.width + z->rhs.width) * WGMMA_ROW_BYTES;
-    return (int64_t)z->stages * ((z->parts > 1 ? 2 : 1) * slice + 16) + z->staged_bytes + 48;
+    int64_t slice = (int64_t)wgmma_rings(z, &z->lhs) * z->lhs.width * WGMMA_ROW_BYTES +
+                    (int64_t)wgmma_rings(z, &z->rhs) * z->rhs.width * WGMMA_ROW_BYTES;
+    return (int64_t)z->stages * (slice + (z->computes ? 24 : 16)) + z->staged_bytes + 48;
 }
 
 // Elements of an operand that is split, of all matrices.
@@ -312,9 +193,16 @@ static int64_t split_elements(const struct wgmma_sizes *z, const struct wgmma_si
 
 // ---- rules
 
+// Warps that compute take some of those of two.
+int wgmma_registers(const struct wgmma_sizes *z) {
+    if (z->consumers == 2)
+        return z->computes ? 252 - WGMMA_COMPUTING / 2 : REGISTERS_OF_TWO;
+    return REGISTERS_OF_ONE;
+}
+
 bool wgmma_legal_rows(const struct wgmma_sizes *z, struct objection *why) {
     int64_t sums = wgmma_sums(z);
-    int room = (z->consumers == 2 ? REGISTERS_OF_TWO : REGISTERS_OF_ONE) - REGISTERS_ELSE;
+    int room = wgmma_registers(z) - REGISTERS_ELSE;
     if (z->own < WGMMA_ROWS)
         return objection(why, "warpgroups",
                          "%d warpgroups have %d rows each, and a product has 64: the nearest is %d",
@@ -350,12 +238,12 @@ static bool legal_apart(const struct wgmma_sizes *z, const struct target *t,
         return objection(why, "apart",
                          "it takes two warpgroups that multiply, all terms of a tile in one block, "
                          "and operands that are not split: the nearest is 0");
-    if (z->apart && wgmma_sums(z) > REGISTERS_OF_TWO - REGISTERS_ELSE)
+    if (z->apart && wgmma_sums(z) > wgmma_registers(z) - REGISTERS_ELSE)
         return objection(
             why, "apart",
             "%lld sums for each thread of a warpgroup that has the whole tile are more "
             "than %d registers: the nearest is 0, or half the tile",
-            (long long)wgmma_sums(z), REGISTERS_OF_TWO - REGISTERS_ELSE);
+            (long long)wgmma_sums(z), wgmma_registers(z) - REGISTERS_ELSE);
     if (z->apart && wgmma_tiles(z) <= t->sms)
         return objection(why, "apart",
                          "%lld tiles are one or none for each of %d multiprocessors: the nearest "
@@ -424,6 +312,11 @@ static double together(double a, double b) {
     return fmax(a, b) + 0.15 * fmin(a, b);
 }
 
+// What is computed for one element of K.
+static double computed_seconds(const struct wgmma_side *s, const struct target *t) {
+    return s->is_computed ? s->width * gemm_operand_seconds(&s->operand, t) : 0;
+}
+
 // One block's part of a tile: products, while slices are brought.
 double wgmma_tile_seconds(const struct wgmma_sizes *z, const struct target *t) {
     double clock = t->top_clock_hz > 0 ? t->top_clock_hz : 1.7e9;
@@ -451,8 +344,15 @@ double wgmma_tile_seconds(const struct wgmma_sizes *z, const struct target *t) {
     if (z->halves > 1 && z->apart)
         products *= 1.4;
     // Nothing is brought for what lies outside.
-    double brought = fmin((double)z->m, z->lhs.width) + fmin((double)z->n, z->rhs.width);
+    double brought = fmin((double)z->m, z->lhs.width) * (z->computes ? wgmma_rings(z, &z->lhs) : 1);
+    brought += fmin((double)z->n, z->rhs.width) * (z->computes ? wgmma_rings(z, &z->rhs) : 1);
     brought *= depth * z->element_bytes / (44 * clock);
+    // Three warps compute while others multiply, and wait for each other's barriers; not measured.
+    double computed = 1.6 * depth * (computed_seconds(&z->lhs, t) + computed_seconds(&z->rhs, t));
+    if (computed > products)
+        products = computed + 0.15 * products;
+    else
+        products += 0.15 * computed;
     // Three products, and slices whose sums are added by the way.
     if (z->parts > 1) {
         products *= 3 * 1.08;

@@ -2,7 +2,7 @@
 // knobs, rules and estimates, gemm_wgmma_lower.c the loops.
 #pragma once
 
-#include "family/gemm_form.h"
+#include "family/gemm_operand.h"
 
 // A slice has rows of 128 bytes in shared memory, four products deep; a product takes 64 rows of
 // the left.
@@ -24,6 +24,8 @@ struct wgmma_side {
     bool is_cut;          // rows in memory from the end of a group on count as zeros
     int64_t pitch;        // elements from one row in memory to the next
     int width;            // of a block's tile
+    bool is_computed;     // on its way, of what `operand` says; leaf and map: its first source
+    struct gemm_operand operand;
 };
 
 struct wgmma_sizes {
@@ -45,11 +47,21 @@ struct wgmma_sizes {
     int64_t chunk;         // slices whose sum is put aside; 0: all of them are one sum
     int halves;            // 2: columns are multiplied one half after the other, since the sums and
                            // totals of all would not fit the registers
+    bool computes;         // an operand, on its way
     struct wgmma_side lhs, rhs;
 };
 
+// Matrices that come to shared memory for each slice of one operand: its parts, or its sources.
+int wgmma_rings(const struct wgmma_sizes *z, const struct wgmma_side *s);
+
 // Are all results of the region rounded to 16 bits or less?
 bool wgmma_is_narrow(const struct region *r);
+// Is an operand of the form computed on its way? requires: the emitter accepts the form.
+bool wgmma_computes(const struct form *f);
+// Threads that compute it, of the warpgroup that copies; registers of each of that, and of a thread
+// that multiplies.
+enum { WGMMA_COMPUTERS = 96, WGMMA_COMPUTING = 88 };
+int wgmma_registers(const struct wgmma_sizes *z);
 // Does the region's value pass shared memory on its way? How many elements of it a warp has there.
 bool wgmma_is_staged(const struct region *r, const struct gemm_form *g, int value);
 enum { WGMMA_STAGED = 16 * 64 };
@@ -58,6 +70,8 @@ enum { WGMMA_STAGED = 16 * 64 };
 enum { WGMMA_BOX_BYTES = 16 * 128 };
 bool wgmma_set_boxes(struct wgmma_sizes *z, const struct region *r, const struct gemm_form *g);
 
+// gemm_wgmma_takes.c: sets the sides, and how they are multiplied.
+void wgmma_find_sides(const struct form *f, struct wgmma_sizes *z);
 // requires: the form is one that the emitter accepts.
 struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_stage *s);
 // Pairs of sums that a thread keeps.

@@ -1,7 +1,7 @@
 // What the parts of wgmma's lowering share: the kernel that is being built, and shorthands for its
-// expressions. Only gemm_wgmma_lower.c (copies and products), gemm_wgmma_store.c (results),
-// gemm_wgmma_split.c (operands of f32 in two parts) and ragged_wgmma_lower.c (groups of rows)
-// include this.
+// expressions. Only gemm_wgmma_lower.c (copies), gemm_wgmma_multiply.c (products),
+// gemm_wgmma_store.c (results), gemm_wgmma_split.c (operands of f32 in two parts) and
+// ragged_wgmma_lower.c (groups of rows) include this.
 #pragma once
 
 #include "base/arena.h"
@@ -15,6 +15,7 @@ struct wgmma_tile {
     struct loop_buffer *map, *tile;
     // Split operands: the low halves, what both are copied from, and the factors that undo the
     // scales, two for each row of the left or column of the right.
+    // Operands that are computed: the second source, where the first becomes the tile.
     struct loop_buffer *low_map, *low_tile, *parts[2], *factors;
 };
 
@@ -62,6 +63,7 @@ struct wgmma_build {
     const struct loop_expr *chunk;                   // of slices, where it is not the same for all
     struct wgmma_tile lhs, rhs;
     struct loop_buffer *full, *empty;  // barriers, one for each slot
+    struct loop_buffer *ready;         // the same of operands that are computed, or NULL
     struct loop_buffer *turns;         // one for each consumer that has tiles of its own
     struct loop_buffer *sum;           // [64 rows][8 columns][rows g, g + 8] of two columns
     struct loop_buffer *cross;         // the same of products with a low part, or NULL
@@ -78,6 +80,42 @@ struct wgmma_build {
 
 #define BUILD struct wgmma_build
 #include "family/index_arithmetic.h"
+
+// ---- slots of the ring, by the number of a slice among all that the block has
+
+static inline const struct loop_expr *wgmma_slot_of(const struct wgmma_build *x,
+                                                    const struct loop_expr *count) {
+    return rest(x, count, x->z.stages);
+}
+
+static inline const struct loop_expr *wgmma_phase_of(const struct wgmma_build *x,
+                                                     const struct loop_expr *count) {
+    return rest(x, quotient(x, count, x->z.stages), 2);
+}
+
+// Where slot `slot` of a tile begins.
+static inline const struct loop_expr *wgmma_slot_begin(const struct wgmma_build *x,
+                                                       const struct wgmma_tile *t,
+                                                       const struct loop_expr *slot) {
+    return times(x, slot, (int64_t)t->s->width * x->z.depth);
+}
+
+// gemm_wgmma_lower.c: a walk over the block's tiles; inside, the batch and the tile's place are
+// fixed. Returns where their statements go.
+struct loop_builder *wgmma_open_tiles(struct wgmma_build *x, struct loop_builder *b,
+                                      struct wgmma_loops *loops);
+void wgmma_close_tiles(struct wgmma_build *x, struct loop_builder *b, struct wgmma_loops *loops);
+
+// The element of K that a slice of the block's begins with.
+const struct loop_expr *wgmma_depth_at(const struct wgmma_build *x, const struct loop_expr *slice);
+
+// gemm_wgmma_prologue.c: a role, of warps that make tiles of what the copy engine has brought.
+void wgmma_compute(struct wgmma_build *x, struct loop_builder *b);
+
+// gemm_wgmma_multiply.c: a warpgroup that multiplies, from its first tile to its last; where
+// several blocks have a tile, what they do when their sums are in memory.
+void wgmma_consume(struct wgmma_build *x, struct loop_builder *b);
+void wgmma_combine(struct wgmma_build *x, struct loop_builder *b);
 
 // Sets all that the next one requires, for a product of matrices.
 void wgmma_begin(struct wgmma_build *x, struct lowering *l, const struct form *f,

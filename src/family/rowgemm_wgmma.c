@@ -35,6 +35,11 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
         return false;
     enum dtype type =
         gemm_leaf(f->region, g, true, &leaf, &map) ? graph->nodes[leaf].dtype : DTYPE_F32;
+    if (wgmma_computes(f))
+        return objection(why, NULL,
+                         "wgmma folds rows of products of stored matrices, and an operand of %s is "
+                         "computed on the way; materialise it first",
+                         name);
     if (type != DTYPE_F16 && type != DTYPE_BF16)
         return objection(why, NULL,
                          "wgmma folds rows of products of f16 or bf16, and the operands of %s are "

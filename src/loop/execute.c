@@ -75,6 +75,7 @@ static void touch_write(struct machine *m, const struct loop_buffer *b, int64_t 
     touch->writer = self;
     touch->write_epoch = m->epoch;
     touch->write_sync = m->syncs[m->thread / WARP];
+    touch->write_fence = m->fences[m->thread];
 }
 
 // The first element that shares a byte with this one, and how many do.
@@ -568,6 +569,7 @@ bool execute(const struct loop_program *p, void *const *data, struct error *err)
         make_memory(&m, &a, p->buffers[i], data[i], threads);
     m.flights = arena_array(&a, struct flight, threads);
     m.syncs = arena_array(&a, int, threads / WARP + 1);
+    m.fences = arena_array(&a, int, threads);
     for (int i = 0; i < p->n_kernels && !m.failed; i++)
         run_kernel(&m, p->kernels[i]);
     flights_free(&m, threads);

@@ -421,6 +421,9 @@ static double factor(struct machine *m, const struct matrix *x, int64_t i, int64
         machine_fail(m, x->buffer, at,
                      mem->writer[place] == UNDER_WAY ? "is read while a copy to it is under way"
                                                      : "is read before it is written");
+    const struct touch *t = mem->touch ? &mem->touch[place] : NULL;
+    if (t && t->writer > 0 && t->writer != ADDERS && t->write_fence == m->fences[t->writer - 1])
+        machine_fail(m, x->buffer, at, "is multiplied before whoever wrote it has fenced it");
     union cell v = cell_get(x->buffer->dtype, mem->bytes, place);
     if (x->buffer->dtype != DTYPE_I32)
         return x->buffer->dtype == DTYPE_I8 ? (double)v.whole : v.real;
@@ -574,6 +577,9 @@ static void by_thread(struct machine *m, const struct loop_stmt *s) {
     case INTRINSIC_MBARRIER_ARRIVE:
     case INTRINSIC_MBARRIER_ARRIVE_AT:
         arrive(m, s);
+        return;
+    case INTRINSIC_FENCE_WRITES:
+        m->fences[m->thread]++;
         return;
     default:
         bulk_start(m, s);

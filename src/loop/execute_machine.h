@@ -24,6 +24,7 @@ struct touch {
     int write_epoch, read_epoch;
     int read_warp;              // whose threads they all are, or MANY
     int write_sync, read_sync;  // and after how many meetings of their warp
+    int write_fence;            // after how many fences of the writer
 };
 enum { MANY = -1, WARP = 32, ADDERS = 0x7fffffff };
 
@@ -69,6 +70,7 @@ struct machine {
     int epoch;        // barriers passed and blocks begun: never the same number again
     int met;          // the epoch that began when the blocks of a gang last met
     int *syncs;       // by warp: how often its threads met
+    int *fences;      // by thread: how often it fenced what it wrote
     int64_t first;    // the gang's first block as a writer
     int64_t self;     // the thread's block as a writer
     struct error *err;

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/rng.h"
+#include "base/str.h"
 #include "family/lower.h"
 #include "family/program.h"
 #include "text_mutants.h"
@@ -31,11 +33,8 @@ static const struct mutant_kernel mma[] = {
      "stage c : gemm as mma  tile 16x16x32  warps 1x1  stages 2  group 1\n"},
 };
 
-static const struct mutant_same mma_same[] = {{"none", "", 0}};
-
 Test(gemm_prologue, mma_fails_without_any_one_barrier_wait_or_guard, .timeout = 600) {
-    static const struct mutant_set set = {mma, sizeof mma / sizeof *mma, mma_same,
-                                          sizeof mma_same / sizeof *mma_same};
+    static const struct mutant_set set = {mma, sizeof mma / sizeof *mma, NULL, 0};
     struct mutant_tally tally;
     mutants_try(&set, &tally);
     cr_assert_gt(tally.all[FIBRE_BARRIER], 10);
@@ -100,4 +99,134 @@ Test(gemm_prologue, mma_computes_every_form, .timeout = 300) {
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         compute(&forms[i], i);
+}
+
+#define WGMMA(knobs) "stage c : gemm as wgmma  " knobs "\n"
+
+// On a card of two multiprocessors: a block has several tiles.
+static const struct mutant_kernel wgmma[] = {
+    // Along K, with a vector along rows; a short last slice; rows that end within a tile.
+    {"problem place\ndim M = 136, N = 64, K = 264\nin a : bf16[M, K] ~ uniform(1, 2)\n"
+     "in s : f32[M, 1] ~ uniform(1, 2)\nin b : bf16[N, K] ~ normal\nout c : f32[M, N]\n"
+     "t : bf16 = s / a\nc = t @ b.T\n",
+     WGMMA("tile 64x64  warpgroups 1  stages 2  group 1  split 1  boxes 1")},
+    // The right one, of two sources, across K.
+    {"problem two\ndim M = 64, N = 136, K = 200\nin a : f16[M, K] ~ normal\n"
+     "in g : f16[K, N] ~ normal\nin u : f16[K, N] ~ uniform(1, 2)\nout c : f16[M, N]\n"
+     "t : f16 = g / u\nc = a @ t\n",
+     WGMMA("tile 64x64  warpgroups 1  stages 2  group 1  split 1  boxes 1")},
+};
+
+// Rows and columns outside of boxes are not stored.
+static const struct mutant_same wgmma_same[] = {{"place", "if (row < M) {", 0},
+                                                {"two", "if (column < N) {", 0}};
+
+Test(gemm_prologue, wgmma_fails_without_any_one_barrier_fence_or_guard, .timeout = 600) {
+    static const struct mutant_set set = {wgmma, sizeof wgmma / sizeof *wgmma, wgmma_same,
+                                          sizeof wgmma_same / sizeof *wgmma_same};
+    struct mutant_tally tally;
+    mutants_card(2);
+    mutants_try(&set, &tally);
+    cr_assert_gt(tally.all[FIBRE_BARRIER], 20);
+}
+
+Test(gemm_prologue, wgmma_computes_every_form, .timeout = 300) {
+    static const struct mutant_kernel forms[] = {
+        // Two warpgroups that multiply, sums put aside, both operands computed.
+        {"problem both\ndim M = 136, N = 64, K = 328\nin x : bf16[M, K] ~ normal\n"
+         "in w : bf16[K, N] ~ normal\nout c : f32[M, N]\nc = relu(x) @ abs(w)\n",
+         WGMMA("tile 128x64  warpgroups 2  stages 3  group 4  split 1")},
+        // Tiles of their own; a batch that shares what is computed on the right.
+        {"problem apart\ndim B = 3, M = 72, N = 64, K = 64\nin g : bf16[B, M, K] ~ normal\n"
+         "in u : bf16[B, M, K] ~ normal\nin w : bf16[N, K] ~ normal\nin s : f32[N] ~ normal\n"
+         "out c : bf16[B, M, N]\nt : bf16 = silu(g) * u\nv : bf16 = w * s[:, None]\n"
+         "c = t @ v.T\n",
+         WGMMA("tile 64x64  warpgroups 2  stages 2  group 1  split 1  apart 1")},
+        // Blocks that share what is computed, each its own copy of it.
+        {"problem cluster\ndim M = 64, N = 256, K = 128\nin x : f16[M, K] ~ normal\n"
+         "in w : f16[N, K] ~ normal\nin s : f32[K] ~ normal\nout c : f16[M, N]\n"
+         "t : f16 = x * s\nc = t @ w.T\n",
+         WGMMA("tile 64x64  warpgroups 1  stages 2  group 1  split 1  cluster 2")},
+        // Terms of a tile in several blocks, each with its slices.
+        {"problem parts\ndim M = 40, N = 72, K = 1032\nin x : f16[M, K] ~ normal\n"
+         "in w : f16[N, K] ~ normal\nout c : f32[M, N]\n"
+         "c = where(x > 0, x, 0) @ w.T\n",
+         WGMMA("tile 64x64  warpgroups 1  stages 2  group 1  split 4")},
+        // One row, and a vector along it.
+        {"problem row\ndim M = 1, N = 8, K = 2056\nin x : bf16[M, K] ~ normal\n"
+         "in w : bf16[N, K] ~ normal\nin m : bf16[K] ~ normal\nout c : bf16[M, N]\n"
+         "c = where(m > 0, x, 0) @ w.T\n",
+         WGMMA("tile 64x64  warpgroups 1  stages 3  group 1  split 1")},
+    };
+    mutants_card(2);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        compute(&forms[i], i);
+}
+
+// An operand of `rows` by `columns`, transposed or not, as its inputs and an expression; named by
+// `c`.
+struct drawn {
+    const char *inputs, *expression;
+};
+
+static struct drawn draw_operand(struct arena *a, struct rng *r, const char *type, char c,
+                                 const char *rows, const char *columns) {
+    static const char *const forms[] = {
+        "maximum(x, -x)", "silu(x) * y",        "x * s[:, None]",           "x - t",
+        "abs(x)",         "where(y > 0, x, t)", "exp(x * 0.1) * s[:, None]"};
+    bool turned = rng_below(r, 2);
+    const char *shape = turned ? arena_printf(a, "%s, %s", columns, rows)
+                               : arena_printf(a, "%s, %s", rows, columns);
+    const char *form = forms[rng_below(r, sizeof forms / sizeof *forms)];
+    struct str out = {0};
+    for (; *form; form++) {
+        bool is_name = strchr("xyst", *form) && !(form[1] >= 'a' && form[1] <= 'z') &&
+                       (form[-1] < 'a' || form[-1] > 'z');
+        if (is_name && strchr("xy", *form) && turned)
+            str_printf(&out, "%c%c.T", c, *form);
+        else if (is_name)
+            str_printf(&out, "%c%c", c, *form);
+        else
+            str_append(&out, form, 1);
+    }
+    struct drawn d = {.expression = str_take(a, &out)};
+    const char *const of[] = {shape, shape, rows, columns};
+    for (int i = 0; i < 4; i++)
+        if (strstr(d.expression, arena_printf(a, "%c%c", c, "xyst"[i])))
+            str_printf(&out, "in %c%c : %s[%s] ~ normal\n", c, "xyst"[i], i == 2 ? "f32" : type,
+                       of[i]);
+    d.inputs = str_take(a, &out);
+    return d;
+}
+
+// Prologues, types, layouts and sizes that are drawn, with the knobs that a stage begins with.
+static void compute_drawn(uint64_t seed, const char *emitter, int multiple) {
+    static const char *const types[] = {"f16", "bf16", "f32"};
+    struct arena a = {0};
+    struct rng r;
+    rng_init(&r, seed);
+    bool wide = multiple == 1 && rng_below(&r, 3) == 0;
+    const char *type = types[wide ? 2 : rng_below(&r, 2)];
+    struct drawn lhs = draw_operand(&a, &r, type, 'p', "M", "K");
+    struct drawn rhs = draw_operand(&a, &r, type, 'q', "K", "N");
+    int size[3];
+    for (int i = 0; i < 3; i++)
+        size[i] = multiple * (1 + (int)rng_below(&r, (uint64_t)(80 / multiple)));
+    struct mutant_kernel k;
+    k.problem = arena_printf(&a,
+                             "problem p\ndim M = %d, N = %d, K = %d\n%s%sout c : f32[M, N]\n"
+                             "l : %s = %s\nr : %s = %s\nc = l @ r\n",
+                             size[0], size[1], size[2], lhs.inputs, rhs.inputs, type,
+                             lhs.expression, type, rhs.expression);
+    k.stages = arena_printf(&a, "stage c : gemm as %s\n", emitter);
+    compute(&k, seed);
+    arena_reset(&a);
+}
+
+Test(gemm_prologue, what_is_drawn_is_as_the_interpreter_has_it, .timeout = 300) {
+    mutants_card(2);
+    for (uint64_t seed = 0; seed < 24; seed++)
+        compute_drawn(seed, "mma", seed % 2 ? 1 : 8);
+    for (uint64_t seed = 0; seed < 12; seed++)
+        compute_drawn(100 + seed, "wgmma", 8);
 }

@@ -222,7 +222,27 @@ Test(gemm_wgmma, what_it_cannot_do_is_refused_with_the_nearest_choice) {
          "c : gemm as wgmma", "of scratch, above"},
         {"problem p\ndim M = 64, N = 64, K = 64\nin a : f16[M, K]\nin b : f16[K, N]\n"
          "out c : f16[M, N]\nc = relu(a) @ b\n",
-         "c : gemm as wgmma", "the left one of c.f32 is computed on the way"},
+         "c : gemm as wgmma", ""},
+        // Computed on the way, but not as f16; of a matrix of another type; of rows of 24 bytes; of
+        // two that lie otherwise.
+        {"problem p\ndim M = 64, N = 64, K = 64\nin a : f16[M, K]\nin b : f16[K, N]\n"
+         "out c : f16[M, N]\nc = exp(a) @ b\n",
+         "c : gemm as wgmma", "as f16 or bf16, and those of c.f32 are not; materialise them first"},
+        {"problem p\ndim M = 64, N = 64, K = 64\nin a : f32[M, K]\nin b : f16[K, N]\n"
+         "out c : f16[M, N]\nt : f16 = a * 2\nc = t @ b\n",
+         "c : gemm as wgmma", "the left one of c.f32 is made of a, f32; take mma"},
+        {"problem p\ndim M = 64, N = 64, K = 12\nin a : f16[M, K]\nin b : f16[K, N]\n"
+         "out c : f16[M, N]\nc = abs(a) @ b\n",
+         "c : gemm as wgmma", "in rows of a multiple of 16 bytes, and vectors, and the left one"},
+        {"problem p\ndim M = 64, N = 64, K = 64, B = 2\nin a : f16[B, M, K]\nin d : f16[M, K]\n"
+         "in b : f16[K, N]\nout c : f16[B, M, N]\nc = maximum(a, d) @ b\n",
+         "c : gemm as wgmma", "matrices that lie alike, and those of the left one"},
+        {"problem p\nprecision f32 exact\ndim M = 64, N = 64, K = 64\nin a : f32[M, K]\n"
+         "in b : f32[K, N]\nout c : f32[M, N]\nc = relu(a) @ b\n",
+         "c : gemm as mma", "precision admits none of them for c; materialise the operand first"},
+        {"problem p\ndim M = 64, N = 64, K = 64\nin a : i8[M, K]\nin b : i8[N, K]\n"
+         "out c : i32[M, N]\nc = (a + 1) @ b.T\n",
+         "c : gemm as mma", "of floats on the way, and c is a sum of whole numbers"},
         {"problem p\ndim M = 64, N = 64, K = 64\nin a : f16[M, 8, K]\nin b : f16[8, K, N]\n"
          "out c : f16[8, M, N]\nc = transpose(a, (1, 0, 2)) @ b\n",
          "c : gemm as wgmma", "the last two axes of the left operand of c.f32 are none"},

@@ -157,6 +157,7 @@ static bool races_without(struct text_subject *s, const char *stages, enum fibre
     if (kind == FIBRE_GUARD)
         return error < 0 && strstr(message, "is written by two");
     return error < 0 && (strstr(message, "before a barrier after another") ||
+                         strstr(message, "before whoever wrote it has fenced it") ||
                          strstr(message, "while another block writes it"));
 }
 
