@@ -117,7 +117,7 @@ static void reduce_product(struct lowering *l, const struct target *t, const cha
         stage.knobs[i] = (struct kernel_knob){.name = knobs[i], .n_parts = 1};
         stage.knobs[i].part[0] = i == 0 ? BLOCK : i == 3 ? split : 1;
     }
-    struct gpu_reduction f = gpu_reduction_of_product(p);
+    struct gpu_reduction f = gpu_reduction_of_product(p, &stage);
     gpu_reduce_lower(l, &f, &stage);
 }
 

@@ -1,33 +1,41 @@
 // Results are laid out over threads in one of two ways, and several blocks may share one.
-#include "family/gpu_reduce.h"
+#include "family/gpu_reduce_private.h"
 
 #include "base/arena.h"
 #include "family/fold.h"
-#include "family/gemm_form.h"
-#include "family/gpu.h"
 
 static const int threads_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, -1};
 static const int results_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, -1};
 static const int vec_grid[] = {1, 2, 4, -1};
 static const int split_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, -1};
 
-const struct knob gpu_reduce_knobs[] = {
-    {.name = "threads", .summary = "threads per result", .n_parts = 1, .grid = {threads_grid}},
-    {.name = "results",
-     .summary = "results per block (across: vectors of them)",
+static const int rows_grid[] = {1, 2, 4, 8, -1};
+
+// clang-format off
+#define KNOBS \
+    {.name = "threads", .summary = "threads per result", .n_parts = 1, .grid = {threads_grid}}, \
+    {.name = "results", .summary = "results per block (across: vectors of them)", .n_parts = 1, \
+     .grid = {results_grid}}, \
+    {.name = "vec", .summary = "elements moved at once", .n_parts = 1, .grid = {vec_grid}}, \
+    {.name = "split", .change = CHANGE_COMBINE, .summary = "blocks per result", .n_parts = 1, \
+     .grid = {split_grid}}
+// clang-format on
+
+const struct knob gpu_reduce_knobs[] = {KNOBS, {0}};
+
+const struct knob gpu_dot_knobs[] = {
+    KNOBS,
+    {.name = "rows",
+     .summary = "rows of a thread, which share what is read of the right factor",
      .n_parts = 1,
-     .grid = {results_grid}},
-    {.name = "vec", .summary = "elements moved at once", .n_parts = 1, .grid = {vec_grid}},
-    {.name = "split",
-     .change = CHANGE_COMBINE,
-     .summary = "blocks per result",
-     .n_parts = 1,
-     .grid = {split_grid}},
+     .grid = {rows_grid}},
     {0},
 };
 
-struct gpu_reduction gpu_reduction_of_product(const struct gemm_form *p) {
+struct gpu_reduction gpu_reduction_of_product(const struct gemm_form *p,
+                                              const struct kernel_stage *s) {
     return (struct gpu_reduction){.anchor = p->anchor,
+                                  .rows = stage_has(s, "rows") ? stage_number(s, "rows", 0) : 1,
                                   .at = p->at,
                                   .product = p,
                                   .n_kept = p->group_k,
@@ -64,11 +72,14 @@ static bool legal_team(const struct kernel_stage *s, const struct gpu_reduction 
         return objection(why, "threads",
                          "threads lie along what is reduced, a warp at least: the nearest is "
                          "threads 32");
-    if (!f->across && threads > GPU_WARP && f->n_results % results != 0)
+    if (!f->across && threads > GPU_WARP && strips_teams(f, s) % results != 0)
         return objection(why, "results",
                          "%lld results are no multiple of results %d: the nearest is results 1, "
                          "or threads 32",
-                         (long long)f->n_results, results);
+                         (long long)strips_teams(f, s), results);
+    if (f->product && f->rows > f->product->m)
+        return objection(why, "rows", "there are %lld rows: the nearest is rows 1",
+                         (long long)f->product->m);
     return true;
 }
 
@@ -76,8 +87,16 @@ bool gpu_reduce_legal(const struct gpu_reduction *f, const struct target *t,
                       const struct kernel_stage *s, struct objection *why) {
     int vec = stage_number(s, "vec", 0), split = stage_number(s, "split", 0);
     int threads = stage_number(s, "threads", 0), results = stage_number(s, "results", 0);
-    if (!legal_team(s, f, why) || !gpu_legal_vec(s, f->n_neighbours, why))
+    enum { PEELED_MIN = 32 };  // vectors of a row that begins anywhere
+    bool is_short = strips_are_peeled(f, s) && f->n_terms < PEELED_MIN * vec;
+    if (!legal_team(s, f, why) ||
+        (!strips_are_peeled(f, s) && !gpu_legal_vec(s, f->n_neighbours, why)))
         return false;
+    if (is_short)
+        return objection(why, "vec",
+                         "vec %d needs rows of a multiple of %d elements, or %d of them: the "
+                         "nearest is vec 1",
+                         vec, vec, PEELED_MIN * vec);
     int64_t each = (int64_t)threads * (f->across ? 1 : vec);
     if (split > 1 && f->n_terms < split * each)
         return objection(why, "split",
@@ -87,7 +106,7 @@ bool gpu_reduce_legal(const struct gpu_reduction *f, const struct target *t,
                          knob_at_most(&gpu_reduce_knobs[3], 0, (int)(f->n_terms / each)));
     int64_t shared = f->across && threads > 1 ? 4LL * threads * results * vec : 4 * GPU_BLOCK_MAX;
     return gpu_legal_shared(t, "results", shared, "half as many results", why) &&
-           gpu_legal_grid("split", (f->n_results / results + 1) * split, why);
+           gpu_legal_grid("split", (strips_teams(f, s) / results + 1) * split, why);
 }
 
 // Few results leave the machine idle unless blocks share them.
@@ -95,7 +114,7 @@ static int split_for(const struct gpu_reduction *f, const struct target *t,
                      const struct kernel_stage *s) {
     int vec = stage_number(s, "vec", 0), threads = stage_number(s, "threads", 0), split = 1;
     int64_t each = (int64_t)stage_number(s, "results", 0) * (f->across ? vec : 1);
-    int64_t blocks = f->n_results / each + 1, step = (int64_t)threads * (f->across ? 1 : vec);
+    int64_t blocks = strips_teams(f, s) / each + 1, step = (int64_t)threads * (f->across ? 1 : vec);
     // Odd rows are read faster by blocks that begin at several places of them: 75% of reach became
     // 81 to 90% on an H200, over axis 1 of 128 x 4096 x 4095.
     bool is_odd = f->across && vec == 1 && f->n_terms >= 128LL * threads;
@@ -113,7 +132,10 @@ static int split_for(const struct gpu_reduction *f, const struct target *t,
 
 void gpu_reduce_defaults(const struct gpu_reduction *f, const struct target *t,
                          struct kernel_stage *s) {
+    enum { PEELED_LONG = 1 << 14 };  // terms from which on vectors of such rows are the default
     int vec = gpu_largest_vec(f->n_neighbours), threads = 32, results = 4;
+    if (vec < 4 && f->product && f->peels && f->n_terms >= PEELED_LONG)
+        vec = 4;
     if (f->across) {
         // Wide enough that neighbours in memory are read together.
         results = vec == 1 ? 128 : 32;
@@ -125,7 +147,7 @@ void gpu_reduce_defaults(const struct gpu_reduction *f, const struct target *t,
             threads *= 2;
         results = threads < 128 ? 128 / threads : 1;
     }
-    if (!f->across && f->n_results % results != 0 && threads > GPU_WARP)
+    if (!f->across && strips_teams(f, s) % results != 0 && threads > GPU_WARP)
         results = 1;
     stage_set(s, "vec", 0, vec);
     stage_set(s, "threads", 0, threads);
@@ -136,33 +158,17 @@ void gpu_reduce_defaults(const struct gpu_reduction *f, const struct target *t,
         stage_set(s, "split", 0, 1);
 }
 
-struct build {
-    struct lowering *l;
-    const struct kernel_stage *stage;
-    struct gpu_reduction f;
-    enum op op;            // the reduction's
-    enum loop_dtype type;  // what it is computed in
-    const char *name;      // and its name
-    struct gpu_fold fold;
-    int threads, results, vec;
-    int64_t span, n_splits;
-    struct loop_buffer *partial;  // scratch; NULL: one block has it all
-    struct gpu_kernel kernel;
-    const struct loop_expr *split;  // which part of the terms
-    struct scope *at;               // results fixed
-};
-
-static const struct loop_expr *op2(const struct build *x, enum loop_op op,
-                                   const struct loop_expr *p, const struct loop_expr *q) {
+const struct loop_expr *reduce_op(const struct reduce_build *x, enum loop_op op,
+                                  const struct loop_expr *p, const struct loop_expr *q) {
     return loop_binary(x->l->arena, op, p, q);
 }
 
-static const struct loop_expr *integer(const struct build *x, int64_t value) {
+const struct loop_expr *reduce_int(const struct reduce_build *x, int64_t value) {
     return loop_int(x->l->arena, value);
 }
 
 // The reduction's result is known at the scope: compute and store the values.
-static void store_values(struct build *x, struct scope *s, const struct loop_expr *result) {
+static void store_values(struct reduce_build *x, struct scope *s, const struct loop_expr *result) {
     const struct region *r = x->l->region;
     struct axis_map map = map_identity(r->graph->nodes[r->value[0]].shape.rank);
     point_define(s, x->f.anchor, &x->f.at, result);
@@ -171,92 +177,96 @@ static void store_values(struct build *x, struct scope *s, const struct loop_exp
 }
 
 // The argument at term number `j`, inside `outer`, where the results are fixed.
-static const struct loop_expr *term(struct build *x, struct scope *outer, struct loop_builder *b,
-                                    const struct loop_expr *j) {
+static const struct loop_expr *term(struct reduce_build *x, struct scope *outer,
+                                    struct loop_builder *b, const struct loop_expr *j) {
     struct scope s = scope_inside(outer, b);
     scope_split(&s, j, x->f.n_kept, x->l->space.n_groups);
     s.lanes = x->vec;
     s.lane_group = x->f.across ? x->f.n_kept - 1 : x->l->space.n_groups - 1;
     const struct gemm_form *p = x->f.product;
     if (p)
-        return op2(x, LOOP_MUL, point_value(&s, p->lhs, &p->lhs_map),
-                   point_value(&s, p->rhs, &p->rhs_map));
+        return reduce_op(x, LOOP_MUL, point_value(&s, p->lhs, &p->lhs_map),
+                         point_value(&s, p->rhs, &p->rhs_map));
     node_id arg = x->l->region->graph->nodes[x->f.anchor].arg[0];
     return point_value(&s, arg, &x->f.arg);
 }
 
-static void open_kernel(struct build *x, const struct loop_expr *groups, struct loop_builder *b) {
+void reduce_open(struct reduce_build *x, const struct loop_expr *groups, struct loop_builder *b) {
     struct arena *a = x->l->arena;
-    const struct loop_expr *splits = integer(x, x->n_splits);
+    const struct loop_expr *splits = reduce_int(x, x->n_splits);
     x->kernel = gpu_open_kernel(x->l, arena_printf(a, "%s_reduce", x->stage->values[0]),
-                                op2(x, LOOP_MUL, groups, splits), x->threads * x->results, b);
-    x->split = op2(x, LOOP_MOD, x->kernel.block, splits);
+                                reduce_op(x, LOOP_MUL, groups, splits), x->threads * x->results, b);
+    x->split = reduce_op(x, LOOP_MOD, x->kernel.block, splits);
 }
 
-static const struct loop_expr *first_term(const struct build *x) {
-    return op2(x, LOOP_MUL, x->split, integer(x, x->span));
+const struct loop_expr *reduce_first(const struct reduce_build *x) {
+    return reduce_op(x, LOOP_MUL, x->split, reduce_int(x, x->span));
 }
 
-static const struct loop_expr *end_of_terms(const struct build *x, const struct loop_expr *all) {
-    const struct loop_expr *end = op2(x, LOOP_ADD, first_term(x), integer(x, x->span));
-    return op2(x, LOOP_MIN, all, end);
+const struct loop_expr *reduce_end(const struct reduce_build *x, const struct loop_expr *all) {
+    const struct loop_expr *end = reduce_op(x, LOOP_ADD, reduce_first(x), reduce_int(x, x->span));
+    return reduce_op(x, LOOP_MIN, all, end);
 }
 
 static void add_term(void *ctx, struct loop_builder *b, const struct loop_expr *j,
                      const struct loop_expr *item) {
-    struct build *x = ctx;
+    struct reduce_build *x = ctx;
     (void)item;
-    gpu_fold_add(&x->fold, b, term(x, x->at, b, j));
+    gpu_fold_add(&x->folds[0], b, term(x, x->at, b, j));
 }
 
-static void walk_terms(struct build *x, struct gpu_walk *w, struct loop_builder *b) {
+void reduce_walk(struct reduce_build *x, struct gpu_walk *w, struct loop_builder *b) {
     w->l = x->l;
-    w->folds = &x->fold;
-    w->n_folds = 1;
+    w->folds = x->folds;
+    w->n_folds = x->n_rows;
     // Enough loads under way to cover their latency; not more than registers are worth.
     int64_t steps = gpu_walk_steps(x->span, w->vec, x->threads);
-    w->unroll = steps >= 2 * UNROLL ? UNROLL : 0;
-    gpu_fold_init_of(&x->fold, w, x->op, x->type, x->name);
-    gpu_walk_build(w, b, add_term, x);
+    int unroll = w->n_folds < UNROLL / 2 ? UNROLL / w->n_folds : 2;
+    w->unroll = steps >= 2 * unroll ? unroll : 0;
+    for (int i = 0; i < w->n_folds; i++)
+        gpu_fold_init_of(&x->folds[i], w, x->op, x->type, x->name);
+    gpu_walk_build(w, b, x->is_strips ? strips_add : add_term, x);
 }
 
 // Along: a team of threads per result.
 
-static void store_along(struct build *x, struct loop_builder *b, const struct gpu_team *team,
-                        const struct loop_expr *result, const struct loop_expr *row) {
+void reduce_store(struct reduce_build *x, struct loop_builder *b, const struct gpu_team *team,
+                  const struct loop_expr *result, const struct loop_expr *row) {
     struct loop_builder first;
-    loop_open_if(b, team->lane, integer(x, 1), &first);
+    loop_open_if(b, team->lane, reduce_int(x, 1), &first);
     struct scope s = scope_inside(x->at, &first);
     if (x->partial)
         loop_store(&first, x->partial,
-                   op2(x, LOOP_ADD, op2(x, LOOP_MUL, row, integer(x, x->n_splits)), x->split),
+                   reduce_op(x, LOOP_ADD, reduce_op(x, LOOP_MUL, row, reduce_int(x, x->n_splits)),
+                             x->split),
                    result, false);
     else
         store_values(x, &s, result);
     loop_close(b, &first);
 }
 
-static void lower_along(struct build *x) {
+static void lower_along(struct reduce_build *x) {
     struct arena *a = x->l->arena;
     struct scope outer = {.lowering = x->l, .lane_group = -1, .lanes = 1};
     const struct loop_expr *count = scope_count(&outer, 0, x->f.n_kept);
     const struct loop_expr *terms = scope_count(&outer, x->f.n_kept, x->l->space.n_groups);
     struct loop_builder b, guarded;
-    open_kernel(x, loop_ceildiv(a, count, x->results), &b);
+    reduce_open(x, loop_ceildiv(a, count, x->results), &b);
     outer.builder = &b;
     struct gpu_team team = gpu_make_team(a, x->kernel.thread, x->threads, x->results);
-    const struct loop_expr *first = op2(x, LOOP_DIV, x->kernel.block, integer(x, x->n_splits));
-    first = op2(x, LOOP_MUL, first, integer(x, x->results));
-    const struct loop_expr *row = loop_let(&b, "row", op2(x, LOOP_ADD, first, team.row));
+    const struct loop_expr *first =
+        reduce_op(x, LOOP_DIV, x->kernel.block, reduce_int(x, x->n_splits));
+    first = reduce_op(x, LOOP_MUL, first, reduce_int(x, x->results));
+    const struct loop_expr *row = loop_let(&b, "row", reduce_op(x, LOOP_ADD, first, team.row));
     loop_open_if(&b, row, count, &guarded);
     struct scope s = scope_inside(&outer, &guarded);
     scope_split(&s, row, 0, x->f.n_kept);
     x->at = &s;
     struct gpu_walk w = {.team = &team, .vec = x->vec, .length = x->span};
-    w.begin = first_term(x);
-    w.end = end_of_terms(x, terms);
-    walk_terms(x, &w, &guarded);
-    store_along(x, &guarded, &team, x->fold.result, row);
+    w.begin = reduce_first(x);
+    w.end = reduce_end(x, terms);
+    reduce_walk(x, &w, &guarded);
+    reduce_store(x, &guarded, &team, x->folds[0].result, row);
     loop_close(&b, &guarded);
 }
 
@@ -264,7 +274,7 @@ static void lower_along(struct build *x) {
 
 // Bring together what the threads of one result have: part number `lane` of `column` lies at
 // lane * columns + column in shared memory.
-static const struct loop_expr *meet(struct build *x, struct loop_builder *b,
+static const struct loop_expr *meet(struct reduce_build *x, struct loop_builder *b,
                                     const struct loop_expr *lane, const struct loop_expr *column,
                                     struct loop_builder *first) {
     struct arena *a = x->l->arena;
@@ -272,71 +282,76 @@ static const struct loop_expr *meet(struct build *x, struct loop_builder *b,
     struct loop_size shape[] = {{x->threads, NULL}, {width, NULL}};
     struct loop_buffer *parts = loop_shared_of(x->l->program, arena_printf(a, "%s_parts", x->name),
                                                fold_storage(x->type), shape, 2);
-    const struct loop_expr *own = op2(x, LOOP_MUL, column, integer(x, x->vec));
-    const struct loop_expr *at = op2(x, LOOP_MUL, lane, integer(x, width));
-    loop_store(b, parts, op2(x, LOOP_ADD, at, own), x->fold.result, false);
+    const struct loop_expr *own = reduce_op(x, LOOP_MUL, column, reduce_int(x, x->vec));
+    const struct loop_expr *at = reduce_op(x, LOOP_MUL, lane, reduce_int(x, width));
+    loop_store(b, parts, reduce_op(x, LOOP_ADD, at, own), x->folds[0].result, false);
     loop_barrier(b);
-    loop_open_if(b, lane, integer(x, 1), first);
-    const struct loop_expr *all = x->fold.result;
-    struct loop_buffer *sum = x->fold.total ? x->fold.total : x->fold.part;
-    struct loop_for f = {"other", integer(x, 1), integer(x, x->threads), 1, true};
+    loop_open_if(b, lane, reduce_int(x, 1), first);
+    const struct loop_expr *all = x->folds[0].result;
+    struct loop_buffer *sum = x->folds[0].total ? x->folds[0].total : x->folds[0].part;
+    struct loop_for f = {"other", reduce_int(x, 1), reduce_int(x, x->threads), 1, true};
     struct loop_builder inner;
     const struct loop_expr *other = loop_open_for(first, &f, &inner);
-    at = op2(x, LOOP_ADD, op2(x, LOOP_MUL, other, integer(x, width)), own);
-    loop_store(&inner, sum, integer(x, 0),
-               op2(x, x->fold.op, all, loop_load(a, parts, at, x->vec, 1)), false);
+    at = reduce_op(x, LOOP_ADD, reduce_op(x, LOOP_MUL, other, reduce_int(x, width)), own);
+    loop_store(&inner, sum, reduce_int(x, 0),
+               reduce_op(x, x->folds[0].op, all, loop_load(a, parts, at, x->vec, 1)), false);
     loop_close(first, &inner);
     return all;
 }
 
 // The thread's results from `flat` on are known: store them, where there are any.
-static void store_across(struct build *x, struct scope *outer, const struct loop_expr *flat,
+static void store_across(struct reduce_build *x, struct scope *outer, const struct loop_expr *flat,
                          const struct loop_expr *count) {
     struct loop_builder guarded;
     loop_open_if(outer->builder, flat, count, &guarded);
     struct scope s = scope_inside(outer, &guarded);
     scope_split(&s, flat, 0, x->f.n_kept);
-    s.lanes = x->fold.part->lanes;
+    s.lanes = x->folds[0].part->lanes;
     s.lane_group = x->f.n_kept - 1;
     if (x->partial)
-        loop_store(&guarded, x->partial, op2(x, LOOP_ADD, op2(x, LOOP_MUL, x->split, count), flat),
-                   x->fold.result, false);
+        loop_store(&guarded, x->partial,
+                   reduce_op(x, LOOP_ADD, reduce_op(x, LOOP_MUL, x->split, count), flat),
+                   x->folds[0].result, false);
     else
-        store_values(x, &s, loop_let(&guarded, x->name, x->fold.result));
+        store_values(x, &s, loop_let(&guarded, x->name, x->folds[0].result));
     loop_close(outer->builder, &guarded);
 }
 
-static void walk_across(struct build *x, struct scope *outer, const struct loop_expr *lane,
+static void walk_across(struct reduce_build *x, struct scope *outer, const struct loop_expr *lane,
                         const struct loop_expr *flat, const struct loop_expr *count) {
     const struct loop_expr *terms = scope_count(outer, x->f.n_kept, x->l->space.n_groups);
     // Threads beyond the last result follow the last ones, and come to the barrier with them.
-    const struct loop_expr *last = op2(x, LOOP_SUB, count, integer(x, x->vec));
+    const struct loop_expr *last = reduce_op(x, LOOP_SUB, count, reduce_int(x, x->vec));
     struct scope s = scope_inside(outer, outer->builder);
-    scope_split(&s, loop_let(outer->builder, "at", op2(x, LOOP_MIN, flat, last)), 0, x->f.n_kept);
+    scope_split(&s, loop_let(outer->builder, "at", reduce_op(x, LOOP_MIN, flat, last)), 0,
+                x->f.n_kept);
     s.lanes = x->vec;
     s.lane_group = x->f.n_kept - 1;
     x->at = &s;
     struct gpu_team team = {.threads = x->threads, .lane = lane};
     struct gpu_walk w = {.team = &team, .vec = 1, .lanes = x->vec, .apart = true};
     w.length = x->span;
-    w.begin = first_term(x);
-    w.end = end_of_terms(x, terms);
-    walk_terms(x, &w, outer->builder);
+    w.begin = reduce_first(x);
+    w.end = reduce_end(x, terms);
+    reduce_walk(x, &w, outer->builder);
 }
 
-static void lower_across(struct build *x) {
+static void lower_across(struct reduce_build *x) {
     struct arena *a = x->l->arena;
     struct scope outer = {.lowering = x->l, .lane_group = -1, .lanes = 1};
     const struct loop_expr *count = scope_count(&outer, 0, x->f.n_kept);
     int64_t width = (int64_t)x->results * x->vec;
     struct loop_builder b, first;
-    open_kernel(x, loop_ceildiv(a, count, width), &b);
+    reduce_open(x, loop_ceildiv(a, count, width), &b);
     outer.builder = &b;
-    const struct loop_expr *column = op2(x, LOOP_MOD, x->kernel.thread, integer(x, x->results));
-    const struct loop_expr *lane = op2(x, LOOP_DIV, x->kernel.thread, integer(x, x->results));
-    const struct loop_expr *flat = op2(x, LOOP_DIV, x->kernel.block, integer(x, x->n_splits));
-    flat = op2(x, LOOP_MUL, flat, integer(x, width));
-    flat = op2(x, LOOP_ADD, flat, op2(x, LOOP_MUL, column, integer(x, x->vec)));
+    const struct loop_expr *column =
+        reduce_op(x, LOOP_MOD, x->kernel.thread, reduce_int(x, x->results));
+    const struct loop_expr *lane =
+        reduce_op(x, LOOP_DIV, x->kernel.thread, reduce_int(x, x->results));
+    const struct loop_expr *flat =
+        reduce_op(x, LOOP_DIV, x->kernel.block, reduce_int(x, x->n_splits));
+    flat = reduce_op(x, LOOP_MUL, flat, reduce_int(x, width));
+    flat = reduce_op(x, LOOP_ADD, flat, reduce_op(x, LOOP_MUL, column, reduce_int(x, x->vec)));
     flat = loop_let(&b, "i", flat);
     walk_across(x, &outer, lane, flat, count);
     if (x->threads == 1) {
@@ -353,7 +368,7 @@ static void lower_across(struct build *x) {
 // warp for each, of many parts a block) or per column (across: a thread for each).
 
 struct ending {
-    struct build *build;
+    struct reduce_build *build;
     const struct loop_buffer *partial;
     const struct loop_expr *row, *count;
 };
@@ -361,15 +376,16 @@ struct ending {
 static void add_partial(void *ctx, struct loop_builder *b, const struct loop_expr *j,
                         const struct loop_expr *item) {
     struct ending *e = ctx;
-    struct build *x = e->build;
+    struct reduce_build *x = e->build;
     (void)item;
     const struct loop_expr *at =
-        x->f.across ? op2(x, LOOP_ADD, op2(x, LOOP_MUL, j, e->count), e->row)
-                    : op2(x, LOOP_ADD, op2(x, LOOP_MUL, e->row, integer(x, x->n_splits)), j);
-    gpu_fold_add(&x->fold, b, loop_load(x->l->arena, e->partial, at, 1, 1));
+        x->f.across
+            ? reduce_op(x, LOOP_ADD, reduce_op(x, LOOP_MUL, j, e->count), e->row)
+            : reduce_op(x, LOOP_ADD, reduce_op(x, LOOP_MUL, e->row, reduce_int(x, x->n_splits)), j);
+    gpu_fold_add(&x->folds[0], b, loop_load(x->l->arena, e->partial, at, 1, 1));
 }
 
-static void lower_ending(struct build *x) {
+static void lower_ending(struct reduce_build *x) {
     struct arena *a = x->l->arena;
     struct scope outer = {.lowering = x->l, .lane_group = -1, .lanes = 1};
     struct ending e = {.build = x, .partial = x->partial};
@@ -385,8 +401,8 @@ static void lower_ending(struct build *x) {
                                           loop_ceildiv(a, e.count, rows), threads * rows, &b);
     outer.builder = &b;
     struct gpu_team team = gpu_make_team(a, k.thread, threads, rows);
-    const struct loop_expr *first = op2(x, LOOP_MUL, k.block, integer(x, rows));
-    e.row = loop_let(&b, "row", op2(x, LOOP_ADD, first, team.row));
+    const struct loop_expr *first = reduce_op(x, LOOP_MUL, k.block, reduce_int(x, rows));
+    e.row = loop_let(&b, "row", reduce_op(x, LOOP_ADD, first, team.row));
     loop_open_if(&b, e.row, e.count, &guarded);
     struct scope s = scope_inside(&outer, &guarded);
     scope_split(&s, e.row, 0, x->f.n_kept);
@@ -394,23 +410,23 @@ static void lower_ending(struct build *x) {
     // The parts are large sums already: a long chain of them would cost precision.
     struct gpu_walk w = {
         .l = x->l, .team = &team, .vec = 1, .length = x->n_splits, .chunk = FINISH_CHUNK};
-    w.begin = integer(x, 0);
-    w.end = integer(x, x->n_splits);
+    w.begin = reduce_int(x, 0);
+    w.end = reduce_int(x, x->n_splits);
     w.apart = x->f.across;
-    w.folds = &x->fold;
+    w.folds = x->folds;
     w.n_folds = 1;
-    gpu_fold_init_of(&x->fold, &w, x->op, x->type, x->name);
+    gpu_fold_init_of(&x->folds[0], &w, x->op, x->type, x->name);
     gpu_walk_build(&w, &guarded, add_partial, &e);
     if (x->f.across)
-        store_values(x, &s, loop_let(&guarded, x->name, x->fold.result));
+        store_values(x, &s, loop_let(&guarded, x->name, x->folds[0].result));
     else
-        store_along(x, &guarded, &team, x->fold.result, e.row);
+        reduce_store(x, &guarded, &team, x->folds[0].result, e.row);
     loop_close(&b, &guarded);
 }
 
 void gpu_reduce_lower(struct lowering *l, const struct gpu_reduction *f,
                       const struct kernel_stage *stage) {
-    struct build x = {.l = l, .stage = stage, .f = *f};
+    struct reduce_build x = {.l = l, .stage = stage, .f = *f};
     const struct node *anchor = &l->region->graph->nodes[x.f.anchor];
     x.op = x.f.product ? OP_RSUM : anchor->op;
     x.type = loop_arithmetic(anchor->dtype);
@@ -418,8 +434,12 @@ void gpu_reduce_lower(struct lowering *l, const struct gpu_reduction *f,
     x.threads = stage_number(stage, "threads", 0);
     x.results = stage_number(stage, "results", 0);
     x.vec = stage_number(stage, "vec", 0);
+    x.n_rows = x.f.rows > 1 ? x.f.rows : 1;
+    x.is_strips = x.n_rows > 1 || strips_are_peeled(&x.f, stage);
     x.span = span_of(&x.f, stage);
-    x.n_splits = (x.f.n_terms + x.span - 1) / x.span;
+    // Peeled rows have as many vectors as others, or one fewer: no block is without any.
+    int64_t n_terms = x.f.n_terms - (strips_are_peeled(&x.f, stage) ? x.f.n_terms % x.vec : 0);
+    x.n_splits = (n_terms + x.span - 1) / x.span;
     if (x.n_splits > 1) {
         struct loop_size results = {x.f.n_results, NULL}, splits = {x.n_splits, NULL};
         struct loop_size shape[] = {x.f.across ? splits : results, x.f.across ? results : splits};
@@ -428,8 +448,11 @@ void gpu_reduce_lower(struct lowering *l, const struct gpu_reduction *f,
     }
     if (x.f.across)
         lower_across(&x);
+    else if (x.is_strips)
+        strips_lower(&x);
     else
         lower_along(&x);
+    x.n_rows = 1;
     if (x.partial)
         lower_ending(&x);
 }
@@ -439,7 +462,7 @@ double gpu_reduce_estimate(const struct gpu_reduction *f, const struct target *t
     int threads = stage_number(s, "threads", 0), results = stage_number(s, "results", 0);
     int vec = stage_number(s, "vec", 0), split = stage_number(s, "split", 0);
     struct gpu_traffic traffic = {.bytes = bytes, .threads = threads * results};
-    traffic.blocks = (double)f->n_results / (results * (f->across ? vec : 1)) * split;
+    traffic.blocks = (double)strips_teams(f, s) / (results * (f->across ? vec : 1)) * split;
     if (traffic.blocks < 1)
         traffic.blocks = 1;
     traffic.in_flight = 4.0 * vec * 4;

@@ -117,10 +117,10 @@ Test(emitter, a_name_or_a_knob_that_is_not_there_is_refused_in_words) {
     static const char *const cases[][2] = {
         {"c : gemm as wmma", "gemm has no emitter 'wmma' on sm_80: it is simt, dot or mma"},
         {"c : gemm as cpu", "gemm has no emitter 'cpu' on sm_80: it is simt, dot or mma"},
-        {"c : nest as dot", "nest has no emitter 'dot' on sm_80: it is simt"},
+        {"c : nest as dot", "nest has no emitter 'dot' on sm_80: it is simt or persistent"},
         {"c : gemm as dot  tile 16x16x4", "gemm as dot has no knob 'tile'"},
         {"c : gemm  tile 16x16x4  split 2", "gemm as simt has no knob 'split'"},
-        {"c : nest  tile 16x16x4", "nest has no knob 'tile'; it has "},
+        {"c : nest  tile 16x16x4", "nest as simt has no knob 'tile'; it has "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         cr_expect(strstr(completed(&a, cases[i][0]), cases[i][1]), "%s\ngives %s", cases[i][0],
@@ -169,7 +169,7 @@ Test(emitter, going_to_another_one_is_a_move_and_back_is_too) {
     const struct move *there = find_move(moves, n, "c: gemm as dot -> gemm as simt");
     cr_assert(there);
     cr_expect_null(there->kernel->stages[0]->emitter, "the first needs no name");
-    cr_expect(find_move(moves, n, "c: gemm as dot -> nest"));
+    cr_expect(find_move(moves, n, "c: gemm as dot -> nest as simt"));
     moves = moves_list(&a, p, &t, there->kernel, &n);
     const struct move *back = find_move(moves, n, "c: gemm as simt -> gemm as dot");
     cr_assert(back);

@@ -1,6 +1,6 @@
 // ranking, by hone VERSION.
 // kernel for ranking on sm_90a
-// stage y : gemm as dot  threads 256  results 1  vec 4  split 2
+// stage y : gemm as dot  threads 256  results 1  vec 4  split 2  rows 1
 #include "dev.h"
 
 #ifndef M
