@@ -120,7 +120,7 @@ def attributes(func, args, kwargs):
 PLAIN = {
     "dim", "size", "numel", "nelement", "element_size", "is_contiguous", "stride", "is_floating_point",
     "is_complex", "ndimension", "get_device", "storage_offset", "is_signed", "is_tensor", "is_same_size",
-    "_is_view", "is_nonzero_", "is_storage", "_nested_tensor_size", "is_inference", "_has_names",
+    "_is_view", "_parse_to", "is_storage", "_nested_tensor_size", "is_inference", "_has_names",
 }  # fmt: skip
 
 
