@@ -280,6 +280,8 @@ class Tracer(TorchFunctionMode):
     def inside(self, func, name, args, kwargs):
         """A function of PyTorch that is written in Python: what it calls is traced instead."""
         code = getattr(func, "__code__", None)
+        if code is None and name not in RANDOM and not tensors_in([args, kwargs]):
+            return map_tree(self.adopt, attributes(func, args, kwargs))  # switches: _set_grad_enabled
         if code is None:
             constants = self.evaluate(func, args, kwargs)
             if constants is not None and tensors_in([args, kwargs]) and not tensors_in(constants):

@@ -1,9 +1,9 @@
 // reference FILE DIR [SEED]: for every problem of the file draw the inputs, interpret it, and write
 // all inputs and outputs as float64 into DIR, one file each. Standard output lists them:
 //     problem NAME | in NAME TYPE FILE SIZES... | out NAME TYPE FILE SIZES...
-// bridge/reference/compare.py and bridge/import_cases.py read this. `reference --names` lists the words
-// that cannot be names. An output comes three times: its value in FILE, the
-// honest reading in FILE.honest, the spread in FILE.spread.
+// bridge/reference/compare.py and bridge/import_cases.py read this. `reference --names` lists the
+// words that cannot be names. An output comes three times: its value in FILE, the honest reading in
+// FILE.honest, the spread in FILE.spread.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-// hone import without PyTorch: shell scripts stand for Python, with answers as the child would write
-// them.
+// hone import without PyTorch: shell scripts stand for Python, with answers as the child would
+// write them.
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "ops/op_import.h"
 #include "scratch.h"
 
-// A program that answers a question about the import with `first`, and one about PyTorch's values with
-// `verdict`.
+// A program that answers a question about the import with `first`, and one about PyTorch's values
+// with `verdict`.
 static const char *python(struct arena *a, const char *dir, const char *first,
                           const char *verdict) {
     struct error err = {0};
@@ -43,9 +43,9 @@ static bool import(struct arena *a, const char *first, const char *verdict, stru
 }
 
 #define PROBLEM "problem p\\nin x : f32[2]\\nout y : f32[2]\\ny = x*2\\n"
-#define FIRST                                                                                  \
-    "{\"status\": \"ok\", \"torch\": \"9\", \"text\": \"" PROBLEM "\", \"notes\": [\"n\"], "   \
-    "\"small\": {\"text\": \"" PROBLEM "\", \"set\": {\"n\": 2, \"d\": 0.5}, \"inputs\": "     \
+#define FIRST                                                                                \
+    "{\"status\": \"ok\", \"torch\": \"9\", \"text\": \"" PROBLEM "\", \"notes\": [\"n\"], " \
+    "\"small\": {\"text\": \"" PROBLEM "\", \"set\": {\"n\": 2, \"d\": 0.5}, \"inputs\": "   \
     "[{\"name\": \"x\", \"origin\": [\"input\", 0]}]}}"
 
 Test(import, gives_the_canonical_text_and_what_is_in_it) {
@@ -79,8 +79,8 @@ Test(import, names_every_refusal) {
     struct import_request q = {.file = "model.py"};
     json_t *json = op_import_json(&q, &m, NULL);
     cr_expect(json_is_false(json_object_get(json, "ok")));
-    cr_expect(json_is_null(
-        json_object_get(json_array_get(json_object_get(json, "refused"), 1), "line")));
+    cr_expect(
+        json_is_null(json_object_get(json_array_get(json_object_get(json, "refused"), 1), "line")));
     json_decref(json);
     arena_reset(&a);
 }
