@@ -27,7 +27,7 @@ def said(result):
 async def talk(session):
     tools = (await session.list_tools()).tools
     names = {t.name for t in tools}
-    assert {"check", "sol", "eval", "optimize", "runs", "show", "findings", "emit", "export"} <= names, names
+    assert {"check", "import", "sol", "eval", "optimize", "runs", "show", "findings", "emit", "export"} <= names, names
     assert "ok: problem" in said(await session.call_tool("check", {"problem": problem}))
     sol = await session.call_tool("sol", {"problem": problem, "target": "h200", "format": "json"})
     document = getattr(sol, "structured_content", None) or getattr(sol, "structuredContent", None)

@@ -5,7 +5,7 @@ import torch
 from import_graph import ATOM, MOST_VALUES, TYPES, Draw, Full, Leaf, Node, Refusal, cast, concat, is_float, number, reshape
 from import_moves import flat_sizes
 from import_pointwise import by_element, node, scalar
-from import_trace import INIT, Traced, known, op, write
+from import_trace import INIT, Traced, Tracer, known, op, write
 
 LONGEST_LIST = 4096
 
@@ -253,7 +253,15 @@ def orthogonal_(tr, tensor, gain=1, **kwargs):
     return tensor
 
 
-INIT["trunc_normal_"] = trunc_normal_
-INIT["orthogonal_"] = orthogonal_
+# These do not ask whether there is a torch function, so they are replaced where modules look them up.
+for name, function in (("trunc_normal_", trunc_normal_), ("orthogonal_", orthogonal_)):
+    INIT[name] = function
+
+    def either(tensor, *args, real=getattr(torch.nn.init, name), function=function, **kwargs):
+        if isinstance(tensor, Traced):
+            return function(Tracer.current, tensor, *args, **kwargs)
+        return real(tensor, *args, **kwargs)
+
+    setattr(torch.nn.init, name, either)
 
 __all__ = ["ATOM", "known"]

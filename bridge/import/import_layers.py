@@ -40,11 +40,20 @@ def batched(x, n, function):
     return function(x)
 
 
+def channels(name, x, want, groups=1, of_groups=0):
+    """PyTorch's own checks, since sizes may be given from outside."""
+    if x.shape[1] != want:
+        raise RuntimeError(f"{name}: {int(want)} channels are expected, not {int(x.shape[1])}")
+    if of_groups % groups:
+        raise RuntimeError(f"{name}: {int(of_groups)} channels are not divisible by {groups} groups")
+
+
 def convolution(n):
     def function(tr, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         w, b = whole(node(weight)), whole(node(bias)) if bias is not None else None
 
         def of(x):
+            channels(f"conv{n}d", x, w.shape[1] * groups, groups, w.shape[0])
             s, d = tuple_of(stride, n), tuple_of(dilation, n)
             p = (0,) * n if padding == "valid" else padding
             if p == "same":
@@ -68,6 +77,7 @@ def transposed_convolution(n):
         w, b = whole(node(weight)), whole(node(bias)) if bias is not None else None
 
         def of(x):
+            channels(f"conv_transpose{n}d", x, w.shape[0], groups, w.shape[0])
             s, p, o, d = [tuple_of(v, n) for v in (stride, padding, output_padding, dilation)]
             spatial = [(x.shape[2 + i] - 1) * s[i] - 2 * p[i] + d[i] * (w.shape[2 + i] - 1) + o[i] + 1 for i in range(n)]
             words = options(n, stride=(stride, 1), padding=(padding, 0), output_padding=(output_padding, 0), dilation=(dilation, 1))
@@ -102,6 +112,8 @@ def pooling(name, n):
 
         def of(x):
             k, s, p, d = [tuple_of(v, n) for v in (kernel_size, step, padding, dilation)]
+            if name == "avg_pool" and n == 3 and any(x.shape[2 + i] < k[i] for i in range(n)):
+                raise RuntimeError("avg_pool3d: a window is larger than its axis, which PyTorch does not take")
             spatial = [pooled(x.shape[2 + i], k[i], s[i], p[i], d[i], ceil_mode) for i in range(n)]
             words = options(n, padding=(p, 0), dilation=(d, 1))
             if s != k:
@@ -242,6 +254,9 @@ def layer_norm(tr, input, normalized_shape, weight=None, bias=None, eps=1e-5, cu
     x, w, b = node(input), maybe(weight), maybe(bias)
     n = len(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else 1
     axes = list(range(len(x.shape) - n, len(x.shape)))
+    want = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
+    if x.shape[-n:] != want:
+        raise RuntimeError(f"layer_norm: an input ending in {want} is expected, not one of {x.shape}")
     words = {**({} if n == 1 else {"axis": sizes(axes)}), **eps_word(eps, 1e-5)}
     if w is not None and b is None:
         return call("layernorm", [x, w], x.shape, x.dtype, natural_type([x.dtype]), **words)
@@ -260,6 +275,11 @@ def rms_norm(tr, input, normalized_shape, weight=None, eps=None):
 def batch_norm(tr, input, running_mean=None, running_var=None, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5, *ignored):
     x, w, b = node(input), maybe(weight), maybe(bias)
     along = (1, x.shape[1]) + (1,) * (len(x.shape) - 2)
+    for one in (weight, running_mean):
+        if one is not None:
+            channels("batch_norm", x, node(one).shape[0])
+    if training and count_of(x.shape) == x.shape[1]:
+        raise RuntimeError("batch_norm: more than one value for each channel is expected in training")
     if training:
         return scaled("batchnorm", x, w, b, along, eps_word(eps, 1e-5))
     m, v = maybe(running_mean), maybe(running_var)
@@ -276,12 +296,17 @@ def instance_norm(tr, input, running_mean=None, running_var=None, weight=None, b
     if not use_input_stats:
         return batch_norm(tr, input, running_mean, running_var, weight, bias, False, momentum, eps)
     x, w, b = node(input), maybe(weight), maybe(bias)
+    if w is not None:
+        channels("instance_norm", x, w.shape[0])
+    if count_of(x.shape[2:]) == 1:
+        raise RuntimeError("instance_norm: more than one value for each channel is expected")
     return scaled("instancenorm", x, w, b, (1, x.shape[1]) + (1,) * (len(x.shape) - 2), eps_word(eps, 1e-5))
 
 
 @op("group_norm")
 def group_norm(tr, input, num_groups, weight=None, bias=None, eps=1e-5, *ignored):
     x, w, b = node(input), maybe(weight), maybe(bias)
+    channels("group_norm", x, w.shape[0] if w is not None else x.shape[1], num_groups, x.shape[1])
     return scaled("groupnorm", x, w, b, (1, x.shape[1]) + (1,) * (len(x.shape) - 2), {"groups": str(int(num_groups)), **eps_word(eps, 1e-5)})
 
 

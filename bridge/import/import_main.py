@@ -28,21 +28,18 @@ def answer_of(request):
     try:
         if request.get("do") == "verify":
             return import_verify.verify(request)
-        if request.get("do") == "small":
-            best, given = import_verify.small_sizes(request)
-            if best is None:
-                return {"status": "raised", "message": "it cannot be imported a second time", "torch": version}
-            work, text = best[0], best[1]
-        else:
-            work = import_model.Import(path, request.get("class", ""), given, request.get("eval", False), request.get("reserved", []))
-            text = work.trace()
+        work = import_model.Import(path, request.get("class", ""), given, request.get("eval", False), request.get("reserved", []))
+        text = work.trace()
+        small = import_verify.small(request) if request.get("small") else None
     except import_model.Refused as r:
         return {"status": "refused", "nodes": r.nodes, "torch": version}
+    except import_source.Misuse as p:
+        return {"status": "misuse", "message": str(p), "torch": version}
     except (import_source.Problem, import_model.Refusal) as p:
         return {"status": "unfit", "message": str(p), "torch": version}
     except Exception:
         return {"status": "raised", "message": last_lines(path), "torch": version}
-    return {"status": "ok", "text": text, "notes": work.tracer.notes, "inputs": work.inputs, "outputs": work.outputs, "set": given, "torch": version}
+    return {"status": "ok", "text": text, "notes": work.tracer.notes, "small": small, "torch": version}
 
 
 def last_lines(path):

@@ -184,9 +184,16 @@ class Import:
         return found
 
     def trace(self):
+        """The problem's text; Refused with all that has no counterpart."""
+        try:
+            return self.traced()
+        except Stopped:
+            self.tracer.refused[-1]["last"] = True
+            raise Refused(self.tracer.refused) from None
+
+    def traced(self):
         self.tracer = tracer = Tracer(self.path)
         torch.__future__.set_overwrite_module_params_on_conversion(True)
-        stopped = False
         with tracer:
             self.module = module = import_source.run(self.path, self.given)
             self.model = model = import_source.model_of(module, self.class_name)
@@ -200,12 +207,8 @@ class Import:
         try:
             with tracer:
                 outputs = model(*args, **words)
-        except Stopped:
-            stopped = True
         finally:
             torch.nn.Module.__call__ = saved
-        if stopped and tracer.refused:
-            tracer.refused[-1]["last"] = True
         if tracer.refused:
             raise Refused(tracer.refused)
         outputs = self.results(outputs)

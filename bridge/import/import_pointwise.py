@@ -46,6 +46,8 @@ def by_element(text, binds, operands, dtype, computes=None, computed_in=None):
 
     A constant is written as a number, so it must not be what gives the result its shape.
     """
+    if not any(isinstance(x, Node) for x in operands):
+        operands = [Full((), torch.float32 if isinstance(x, float) else torch.int64, x) for x in operands]
     shape = shape_of(*operands)
     real = [x for x in operands if isinstance(x, Node) and not isinstance(x, Full)]
     if not real or broadcast(*[x.shape for x in real]) != shape:
@@ -558,6 +560,7 @@ for name, convert in {"item": lambda v: v, "__bool__": bool, "__float__": float,
 
 op("tolist")(lambda tr, input: known(input).tolist() if known(input) is not None else element(input))
 op("numpy")(lambda tr, input: known(input).numpy() if known(input) is not None else element(input))
+op("_has_compatible_shallow_copy_type")(lambda tr, input, other: False)  # so Module.to() makes new parameters
 op("data_ptr")(lambda tr, input: id(root(input)))
 op("__len__")(lambda tr, input: int(input.own.shape[0]))
 op("__repr__", "__str__", "__format__")(lambda tr, input, *args, **kwargs: f"tensor of shape {list(value(input).shape)}")

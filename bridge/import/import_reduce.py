@@ -172,7 +172,7 @@ def all_(tr, input, dim=None, keepdim=False):
 
 @op("count_nonzero")
 def count_nonzero(tr, input, dim=None):
-    return reduce("count_nonzero", node(input), dim, False, torch.int64, torch.int32)
+    return reduce("sum", cast(cast(node(input), torch.bool), torch.int64), dim)
 
 
 @op("logsumexp", "special_logsumexp")

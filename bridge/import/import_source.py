@@ -18,9 +18,18 @@ class Problem(Exception):
     """The file is not what can be imported; the message is for the user."""
 
 
+class Misuse(Problem):
+    """What was asked for on the command line is not in the file."""
+
+
 def labelled(name, value, given):
+    """A number of the file's, or the one given for it, under its name; so too the only one of a tuple."""
+    if type(value) is tuple and len(value) == 1 and type(value[0]) in (int, float):
+        return (labelled(name, value[0], given),)
     if name in given:
-        value = type(value)(given[name]) if isinstance(value, (int, float)) else given[name]
+        if type(value) not in (int, float):
+            raise Misuse(f"--set {name}: the file has no number there, but {str(value)[:40]}")
+        value = type(value)(given[name])
     return Size(value, name) if type(value) is int and value > 0 else value
 
 
@@ -53,7 +62,7 @@ def run(path, given):
     tree = ast.fix_missing_locations(label.visit(tree))
     unknown = [n for n in given if n not in label.names]
     if unknown:
-        raise Problem(f"--set {unknown[0]}: the file assigns no number to it at its top")
+        raise Misuse(f"--set {unknown[0]}: the file assigns no number to it at its top")
     module = types.ModuleType("imported")
     module.__file__ = path
     module.__dict__["__label__"] = lambda name, value: labelled(name, value, given)
@@ -73,7 +82,7 @@ def model_of(module, name):
     if name:
         found = classes.get(name) or getattr(module, name, None)
         if found is None:
-            raise Problem(f"no class or module is called '{name}'; there are: {', '.join(classes) or 'none'}")
+            raise Misuse(f"no class or module is called '{name}'; there are: {', '.join(classes) or 'none'}")
     elif "Model" in classes:
         found = classes["Model"]
     elif isinstance(getattr(module, "model", None), torch.nn.Module):
@@ -112,10 +121,17 @@ def inputs_of(module):
     return list(found), {}
 
 
+def size_of(module, name):
+    """A whole number at the top of the file; None where there is something else."""
+    value = getattr(module, name, None)
+    value = value[0] if type(value) is tuple and len(value) == 1 else value
+    return int(value) if isinstance(value, Size) else None
+
+
 def sizes_used(path, module):
     """Whole numbers at the top of the file, largest first: what `--verify` may make smaller."""
     with open(path, encoding="utf-8") as f:
         tree = ast.parse(f.read(), path)
     names = [n.targets[0].id for n in tree.body if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)]
-    names = [n for n in dict.fromkeys(names) if isinstance(getattr(module, n, None), Size)]
-    return sorted(names, key=lambda n: -getattr(module, n))
+    names = [n for n in dict.fromkeys(names) if size_of(module, n)]
+    return sorted(names, key=lambda n: -size_of(module, n))

@@ -120,7 +120,7 @@ def attributes(func, args, kwargs):
 PLAIN = {
     "dim", "size", "numel", "nelement", "element_size", "is_contiguous", "stride", "is_floating_point",
     "is_complex", "ndimension", "get_device", "storage_offset", "is_signed", "is_tensor", "is_same_size",
-    "_is_view", "is_nonzero_", "is_storage", "_nested_tensor_size", "is_inference", "_has_names",
+    "_is_view", "_parse_to", "is_storage", "_nested_tensor_size", "is_inference", "_has_names",
 }  # fmt: skip
 
 
@@ -280,6 +280,8 @@ class Tracer(TorchFunctionMode):
     def inside(self, func, name, args, kwargs):
         """A function of PyTorch that is written in Python: what it calls is traced instead."""
         code = getattr(func, "__code__", None)
+        if code is None and name not in RANDOM and not tensors_in([args, kwargs]):
+            return map_tree(self.adopt, attributes(func, args, kwargs))  # switches: _set_grad_enabled
         if code is None:
             constants = self.evaluate(func, args, kwargs)
             if constants is not None and tensors_in([args, kwargs]) and not tensors_in(constants):

@@ -55,6 +55,11 @@ const char *names_why_not(const char *name) {
     return names_why_not_problem(name);
 }
 
+const char *const *names_taken(int list) {
+    const char *const *const lists[] = {c_words, reserved, lang_reserved_names(), NULL};
+    return lists[list];
+}
+
 static uint32_t hash_name(const char *name) {
     uint32_t h = 2166136261u;  // FNV-1a
     for (; *name; name++)

@@ -50,3 +50,5 @@ const char *names_nearest(struct arena *a, const struct names *n, const char *wo
 const char *names_why_not(const char *name);
 // The same for a problem, which may be called as a function is.
 const char *names_why_not_problem(const char *name);
+// Every such word, in lists: list 0, 1, ... until NULL comes back. Each list ends with NULL.
+const char *const *names_taken(int list);

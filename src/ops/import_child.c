@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/str.h"
-#include "lang/lang.h"
+#include "lang/names.h"
 
 enum { ANSWER_MAX = 64 * 1024 * 1024, OUTPUT_MAX = 64 * 1024, MESSAGE_MAX = 700 };
 
@@ -62,8 +62,9 @@ static bool read_sizes(struct arena *a, const char *text, json_t *into, struct e
 
 static json_t *names_that_are_taken(void) {
     json_t *list = json_array();
-    for (const char *const *name = lang_reserved_names(); *name; name++)
-        json_array_append_new(list, json_string(*name));
+    for (int i = 0; names_taken(i); i++)
+        for (const char *const *name = names_taken(i); *name; name++)
+            json_array_append_new(list, json_string(*name));
     return list;
 }
 
@@ -74,9 +75,9 @@ static json_t *question(struct import_child *c, const char *what, json_t *more, 
         json_decref(sizes);
         return NULL;
     }
-    json_t *ask = json_pack("{s:s, s:s, s:s, s:b, s:o, s:o}", "do", what, "file", q->file, "class",
-                            q->class_name ? q->class_name : "", "eval", q->is_eval, "set", sizes,
-                            "reserved", names_that_are_taken());
+    json_t *ask = json_pack("{s:s, s:b, s:s, s:s, s:b, s:o, s:o}", "do", what, "small", q->verify,
+                            "file", q->file, "class", q->class_name ? q->class_name : "", "eval",
+                            q->is_eval, "set", sizes, "reserved", names_that_are_taken());
     if (!ask)
         error_set(err, ERROR_USAGE, "%s: a name that is no UTF-8", q->file);
     else if (more)
@@ -131,6 +132,8 @@ static json_t *run_python(struct import_child *c, const char *python, const char
     }
     char *text = file_read(c->a, answer, ANSWER_MAX, &len, err);
     json_t *document = text ? json_parse(text, len, err) : NULL;
+    if (text && !document)
+        error_set(err, ERROR_IO, "%s gave an answer that is no JSON", python);
     if (remove(answer) != 0 && document)
         error_set(err, ERROR_IO, "remove %s", answer);
     return document;
@@ -148,8 +151,9 @@ static bool has_content(struct import_child *c, const char *python, const json_t
     if (strcmp(status, "absent") == 0)
         return error_set(err, ERROR_UNSUPPORTED, "%s has no PyTorch (%s); %s", python, message,
                          package_hint);
-    if (strcmp(status, "unfit") == 0)
-        return error_set(err, ERROR_PARSE, "%s: %s", file, message);
+    if (strcmp(status, "misuse") == 0 || strcmp(status, "unfit") == 0)
+        return error_set(err, status[0] == 'm' ? ERROR_USAGE : ERROR_PARSE, "%s: %s", file,
+                         message);
     if (strcmp(status, "raised") == 0)
         return error_set(err, ERROR_PARSE, "%s: Python raised\n%s", file, message);
     return true;

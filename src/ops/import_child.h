@@ -17,7 +17,7 @@ struct import_child {
 bool import_child_begin(struct import_child *c, struct error *err);
 void import_child_end(struct import_child *c);
 
-// Ask; `what` is "", "small" or "verify", `more` (or NULL) is merged into the question. The answer
+// Ask; `what` is "" or "verify", `more` (or NULL) is merged into the question. The answer
 // is an object whose "status" is "ok" or "refused"; all else is an error by then. The caller
 // releases it.
 json_t *import_child_ask(struct import_child *c, const char *what, json_t *more, struct error *err);

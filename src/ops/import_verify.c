@@ -155,8 +155,7 @@ static bool parse_small(struct import_child *c, const json_t *answer, const stru
                         struct error *err) {
     const char *text = json_string_value(json_object_get(answer, "text")), *diagnostics;
     if (!text)
-        return error_set(err, ERROR_PARSE, "--verify: %s is refused at smaller sizes",
-                         c->request->file);
+        return error_set(err, ERROR_IO, "%s gave an answer without sizes to verify at", c->python);
     struct lang_source source = {
         .file = "the import at smaller sizes", .text = text, .len = strlen(text)};
     struct lang_file file;
@@ -166,14 +165,15 @@ static bool parse_small(struct import_child *c, const json_t *answer, const stru
     return true;
 }
 
-bool import_verify(struct import_child *c, struct imported *m, struct error *err) {
-    json_t *answer = import_child_ask(c, "small", NULL, err);
-    struct comparison v = {
-        .child = c, .answer = answer, .inputs = json_array(), .outputs = json_array()};
-    bool ok = answer && parse_small(c, answer, &v.problem, err) && interpret_it(&v, err) &&
-              compare(&v, m, err);
+bool import_verify(struct import_child *c, const json_t *answer, struct imported *m,
+                   struct error *err) {
+    struct comparison v = {.child = c,
+                           .answer = json_object_get(answer, "small"),
+                           .inputs = json_array(),
+                           .outputs = json_array()};
+    bool ok =
+        parse_small(c, v.answer, &v.problem, err) && interpret_it(&v, err) && compare(&v, m, err);
     json_decref(v.inputs);
     json_decref(v.outputs);
-    json_decref(answer);
     return ok;
 }

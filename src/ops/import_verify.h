@@ -5,5 +5,7 @@
 
 #include "ops/import_child.h"
 
-// Make the sizes small, draw the inputs, interpret, and let the child compute the same.
-bool import_verify(struct import_child *c, struct imported *m, struct error *err);
+// Draw the inputs of the problem at small sizes, which the import's answer has, interpret it, and
+// let the child compute the same.
+bool import_verify(struct import_child *c, const json_t *answer, struct imported *m,
+                   struct error *err);

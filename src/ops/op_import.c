@@ -82,7 +82,7 @@ bool op_import(struct arena *a, const struct import_request *q, struct imported 
     json_t *answer = import_child_begin(&c, err) ? import_child_ask(&c, "", NULL, err) : NULL;
     bool ok = answer && read_answer(&c, answer, out, err);
     if (ok && q->verify && out->text)
-        ok = import_verify(&c, out, err);
+        ok = import_verify(&c, answer, out, err);
     json_decref(answer);
     import_child_end(&c);
     return ok;

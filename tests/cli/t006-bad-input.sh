@@ -65,7 +65,7 @@ done
 refuses 1 "$HONE" eval empty.hone good.hone
 
 # An unknown option names the nearest one, for every command.
-for command in check fmt scaffold sol emit eval optimize runs show report export doctor devices \
+for command in check fmt import scaffold sol emit eval optimize runs show report export doctor devices \
     calibrate config; do
     run "$HONE" $command --jsn
     [ "$status" = 2 ] || fail "$command --jsn gave $status: $got"

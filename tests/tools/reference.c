@@ -1,8 +1,9 @@
 // reference FILE DIR [SEED]: for every problem of the file draw the inputs, interpret it, and write
 // all inputs and outputs as float64 into DIR, one file each. Standard output lists them:
 //     problem NAME | in NAME TYPE FILE SIZES... | out NAME TYPE FILE SIZES...
-// bridge/reference/compare.py reads this. An output comes three times: its value in FILE, the
-// honest reading in FILE.honest, the spread in FILE.spread.
+// bridge/reference/compare.py and bridge/import_cases.py read this. `reference --names` lists the
+// words that cannot be names. An output comes three times: its value in FILE, the honest reading in
+// FILE.honest, the spread in FILE.spread.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "ir/inputs.h"
 #include "ir/interpret.h"
 #include "lang/lang.h"
+#include "lang/names.h"
 
 static void write_doubles(const char *path, const double *values, int64_t n) {
     FILE *f = fopen(path, "wb");
@@ -76,6 +78,12 @@ int main(int argc, char **argv) {
     struct error err = {0};
     struct lang_file file;
     const char *diagnostics = "";
+    if (argc == 2 && strcmp(argv[1], "--names") == 0) {
+        for (int i = 0; names_taken(i); i++)
+            for (const char *const *name = names_taken(i); *name; name++)
+                puts(*name);
+        return 0;
+    }
     if (argc < 3) {
         fprintf(stderr, "usage: reference FILE DIR [SEED]\n");
         return 2;

@@ -14,10 +14,10 @@
 #include "scratch.h"
 
 static const struct command_options **tables(void) {
-    static const struct command_options *all[12];
+    static const struct command_options *all[13];
     const struct command *commands[] = {&cmd_check,   &cmd_sol,      &cmd_emit,     &cmd_eval,
                                         &cmd_profile, &cmd_diagnose, &cmd_optimize, &cmd_runs,
-                                        &cmd_show,    &cmd_export};
+                                        &cmd_show,    &cmd_export,   &cmd_import};
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         all[i] = commands[i]->options;
     return all;
@@ -200,6 +200,8 @@ Test(mcp, a_call_becomes_a_command_line) {
          "optimize --events --resume --seconds=9 3"},
         {"show", "{\"name\":\"last\",\"source\":false}", "show last"},
         {"export", "{\"directory\":\"/tmp/new-one\"}", "export -o /tmp/new-one"},
+        {"import", "{\"file\":\"/etc/passwd\",\"output\":\"/tmp/new.hone\",\"verify\":true}",
+         "import -o /tmp/new.hone --verify /etc/passwd"},
         {"findings", "{\"node\":\"3.7\"}", "show --json 3.7"},
         {"runs", "{}", "runs"},
         {"show", "{\"name\":\"--store=/x\"}",
