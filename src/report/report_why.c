@@ -68,9 +68,29 @@ static void note_two_times(struct str *out, const struct run_view *v,
     str_reset(&text);
 }
 
+// By how much more time is recommended where there was too little.
+enum { LONGER = 3 };
+
+// Those that came through a race when the time was over.
+static void note_unjudged(struct str *out, const struct run_view *v) {
+    int n = 0;
+    for (int i = 0; i < v->n_nodes; i++)
+        n += v->nodes[i].state == NODE_PROPOSED;
+    const char *reason = v->run.stop_reason;
+    if (n == 0 || v->run.state != RUN_DONE || !reason || strcmp(reason, "seconds") != 0)
+        return;
+    struct str text = {0};
+    str_printf(&text,
+               "%d that %s proposed %s not judged, as the time was over; hone optimize --resume "
+               "%lld --seconds %.0f goes on with %s.",
+               n, n == 1 ? "was" : "were", n == 1 ? "was" : "were", (long long)v->run.id,
+               LONGER * v->run.max_seconds, n == 1 ? "it" : "them");
+    put_note(out, str_text(&text));
+    str_reset(&text);
+}
+
 static void say_unresolved(struct str *out, const struct run_view *v,
                            const struct search_node *champion) {
-    enum { LONGER = 3 };
     static const double BUSY = 0.1;
     const struct search_node *n = looks_faster(v, champion);
     int n_others = report_n_evaluated(v) - 1;
@@ -106,6 +126,7 @@ void report_unresolved(struct str *out, const struct run_view *v) {
     if (!champion)
         return;
     note_two_times(out, v, champion);
+    note_unjudged(out, v);
     if (!v->run.speedup_unknown && measurement_compare(&v->run.confirm) == 0)
         put_note(out, "that the champion is faster than the baseline is not resolved: its interval "
                       "holds 1. A "

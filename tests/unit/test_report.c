@@ -171,6 +171,22 @@ Test(report, says_that_the_machine_was_another_when_it_confirmed) {
 }
 
 // What was not verified never stands among what was.
+Test(report, says_what_was_not_judged_for_want_of_time) {
+    struct run_view v = sample_view();
+    struct str out = {0};
+    v.run.max_seconds = 40;
+    v.run.stop_reason = "seconds";
+    v.nodes[3].state = NODE_PROPOSED;
+    report_result(&out, &v);
+    expect_in(&out, "1 that was proposed was not judged, as the time was over;");
+    expect_in(&out, "--seconds 120");
+    str_reset(&out);
+    v.nodes[3].state = NODE_EVALUATED;
+    report_result(&out, &v);
+    cr_expect_null(strstr(str_text(&out), "not judged"));
+    str_reset(&out);
+}
+
 Test(report, shows_what_was_only_screened_apart) {
     struct run_view v = sample_view();
     v.nodes[3].state = NODE_SCREENED;
