@@ -64,9 +64,9 @@ shape kernel for p on cpu|stage y : rowwise vec ? rows ? unroll ? keep reread ah
 plain = 400 0.99 1.01
 shape kernel for p on cpu|stage y : rowwise vec ? rows ? unroll ? keep reread ahead ? overlap none divide reciprocal store cached
 1 8 8 1 0 = 190 0.99 1.01
-shape kernel for p on cpu|stage v.1 : map as tiles vec ? tile ? ahead ? store cached|stage y : rowwise vec ? rows ? unroll ? keep reread ahead ? overlap none divide exact store cached
+shape kernel for p on cpu|stage v.1 : map as tiles vec ? tile ? ahead ? turn registers store cached|stage y : rowwise vec ? rows ? unroll ? keep reread ahead ? overlap none divide exact store cached
 2 8 64x64 0 8 8 1 0 = 120 0.99 1.01
-shape kernel for p on cpu|stage v.1 : map as tiles vec ? tile ? ahead ? store cached|stage y : rowwise vec ? rows ? unroll ? keep reread ahead ? overlap none divide reciprocal store cached
+shape kernel for p on cpu|stage v.1 : map as tiles vec ? tile ? ahead ? turn registers store cached|stage y : rowwise vec ? rows ? unroll ? keep reread ahead ? overlap none divide reciprocal store cached
 3 8 64x64 0 8 8 1 0 = 100 0.99 1.01
 end 4
 T
@@ -77,7 +77,7 @@ for policy in surrogate mcts; do
     grep -q ' lay out v.1 for y$' tree || fail "$policy: $(cat tree)"
     grep -q ' y: divide exact -> reciprocal$' tree || fail "$policy: $(cat tree)"
 done
-printf 'kernel for p on cpu\nstage v.1 : map as tiles vec 8 tile 64x64 ahead 0 store cached\nstage y : rowwise vec 8 rows 8 unroll 1 keep reread ahead 0 overlap none divide exact store cached\n' >start-across.hone
+printf 'kernel for p on cpu\nstage v.1 : map as tiles vec 8 tile 64x64 ahead 0 turn registers store cached\nstage y : rowwise vec 8 rows 8 unroll 1 keep reread ahead 0 overlap none divide exact store cached\n' >start-across.hone
 "$HONE" optimize across.hone --target table:across.table --start start-across.hone --policy mcts --evals 4 --until 1 --store merge.db >out || fail "$(cat out)"
 "$HONE" show last --store merge.db | grep -q ' merge v.1 into y$' || fail "$("$HONE" show last --store merge.db)"
 
