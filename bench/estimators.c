@@ -22,9 +22,8 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "eval/estimate.h"
+#include "estimates.h"
 #include "eval/samples.h"
-#include "eval/stats.h"
 #include "record/measurement.h"
 
 enum { TRIALS = 200, TRIALS_MAX = 40000, WINDOW_MAX = 1000, METHODS_MAX = 32, PAIRS_KEPT = 100000 };
@@ -236,13 +235,14 @@ static void choose_methods(int pairs) {
     if (is_about_dropping)
         return;
     for (enum kind k = BOOTSTRAP; k <= INTERVAL; k++)
-        for (const struct estimator *e = estimators; e->name; e++)
-            add(e, k);
+        for (int i = 0; i < ESTIMATES; i++)
+            add(estimates_at(i), k);
     // Next to the median a low quantile competes: both see through something else. Of fewer pairs
     // the rule takes the median alone.
-    for (const struct estimator *e = estimators; pairs >= ESTIMATE_ENOUGH && e->name; e++)
-        if (strcmp(e->name, "quarters") == 0 || strcmp(e->name, "lowest") == 0)
-            add(e, NARROWER);
+    for (int i = 0; pairs >= ESTIMATE_ENOUGH && i < ESTIMATES; i++)
+        if (strcmp(estimates_at(i)->name, "quarters") == 0 ||
+            strcmp(estimates_at(i)->name, "lowest") == 0)
+            add(estimates_at(i), NARROWER);
     add(pairs < ESTIMATE_ENOUGH ? estimator_median : estimator_low, RULE);
 }
 

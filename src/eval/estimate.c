@@ -1,4 +1,4 @@
-// Estimators as rows of a table, order statistics and a moving-block bootstrap for their intervals:
+// Two estimates; order statistics and a moving-block bootstrap for their intervals:
 // neighbouring pairs of a busy machine are not independent.
 #include "eval/estimate.h"
 
@@ -72,71 +72,17 @@ static double median_of_ratios(const struct pair_times *p, double *room) {
     return middle(room, p->n);
 }
 
-static double ratio_of_medians(const struct pair_times *p, double *room) {
-    memcpy(room, p->subject_s, sizeof *room * (size_t)p->n);
-    memcpy(room + p->n, p->baseline_s, sizeof *room * (size_t)p->n);
-    return middle(room + p->n, p->n) / middle(room, p->n);
-}
-
-static double ratio_of_quantiles(const struct pair_times *p, double *room, double share) {
-    int rank = (int)ceil(share * p->n) - 1;
+static double ratio_of_tenths(const struct pair_times *p, double *room) {
+    int rank = (int)ceil(0.1 * p->n) - 1;
     memcpy(room, p->subject_s, sizeof *room * (size_t)p->n);
     memcpy(room + p->n, p->baseline_s, sizeof *room * (size_t)p->n);
     return nth(room + p->n, p->n, rank) / nth(room, p->n, rank);
 }
 
-static double ratio_of_quarters(const struct pair_times *p, double *room) {
-    return ratio_of_quantiles(p, room, 0.25);
-}
-
-static double ratio_of_tenths(const struct pair_times *p, double *room) {
-    return ratio_of_quantiles(p, room, 0.1);
-}
-
-static double ratio_of_twentieths(const struct pair_times *p, double *room) {
-    return ratio_of_quantiles(p, room, 0.05);
-}
-
-// A fifth is cut off on either side.
-static double trimmed_mean(const struct pair_times *p, double *room) {
-    int cut = p->n / 5;
-    double sum = 0;
-    for (int i = 0; i < p->n; i++)
-        room[i] = log(p->baseline_s[i] / p->subject_s[i]);
-    qsort(room, (size_t)p->n, sizeof *room, ascending);
-    for (int i = cut; i < p->n - cut; i++)
-        sum += room[i];
-    return exp(sum / (p->n - 2 * cut));
-}
-
-// Hodges and Lehmann: the median of the means of all two, each with itself too.
-static double median_of_means(const struct pair_times *p, double *room) {
-    double *means = allocate((size_t)p->n * ((size_t)p->n + 1) / 2);
-    int n = 0;
-    for (int i = 0; i < p->n; i++)
-        room[i] = log(p->baseline_s[i] / p->subject_s[i]);
-    for (int i = 0; i < p->n; i++)
-        for (int k = i; k < p->n; k++)
-            means[n++] = (room[i] + room[k]) / 2;
-    double m = exp(middle(means, n));
-    free(means);
-    return m;
-}
-
-// clang-format off
-const struct estimator estimators[] = {
-    {"median",   "median of ratios",        median_of_ratios},
-    {"medians",  "ratio of medians",        ratio_of_medians},
-    {"quarters", "ratio of 25% quantiles",  ratio_of_quarters},
-    {"low",      "ratio of 10% quantiles",  ratio_of_tenths},
-    {"lowest",   "ratio of 5% quantiles",   ratio_of_twentieths},
-    {"trimmed",  "trimmed mean",            trimmed_mean},
-    {"means",    "Hodges-Lehmann",          median_of_means},
-    {0},
-};
-// clang-format on
-const struct estimator *const estimator_median = &estimators[0];
-const struct estimator *const estimator_low = &estimators[3];
+const struct estimator *const estimator_median =
+    &(const struct estimator){"median", "median of ratios", median_of_ratios};
+const struct estimator *const estimator_low =
+    &(const struct estimator){"low", "ratio of 10% quantiles", ratio_of_tenths};
 
 // ---- intervals
 

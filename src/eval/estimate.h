@@ -1,7 +1,7 @@
 // How much faster is the subject? Estimates from pairs of times, and intervals for them.
 //
-// Several estimates are here: bench/estimators.c compares them on kept samples of kernels against
-// themselves, and docs/results/judge.md has the table. `estimate_speedup` is what the judge uses:
+// bench/estimators.c compares these estimates with others on kept samples of kernels against
+// themselves, and docs/results/judge.md has the table:
 //
 //   - two estimates compete from ESTIMATE_ENOUGH pairs on: the median of the pairs' ratios, which
 //     is the better where a machine drifts, and the ratio of the 10% quantiles, whose
@@ -35,8 +35,6 @@ struct estimator {
     double (*of)(const struct pair_times *p, double *room);
 };
 
-// All that were compared; ends with one that has no name.
-extern const struct estimator estimators[];
 extern const struct estimator *const estimator_median, *const estimator_low;
 
 // Interval for one estimate. The wider of two holds: a bootstrap over blocks of neighbours, and the

@@ -120,6 +120,7 @@ static int compare_outputs(struct judge *j, struct subject *s, int slot, uint32_
     return -1;
 }
 
+// The set whose results these are bit for bit, but for one; NULL: none that is known.
 static const char *known_as(const struct subject *s, uint64_t d, enum oracle_set not ) {
     for (int i = 0; i < SET_COUNT; i++)
         if (i != (int)not &&s->sets[i].is_known && s->sets[i].digest == d)
@@ -162,15 +163,6 @@ static int64_t count_outputs(const struct problem *p) {
     return n;
 }
 
-// Results of other data, as they were then?
-static bool is_stale(struct judge *j, struct subject *s, int slot) {
-    uint64_t seen = j->device->digest(j, s, slot);
-    for (int i = 0; i < SET_COUNT; i++)
-        if (s->sets[i].is_known && s->sets[i].digest == seen)
-            return true;
-    return false;
-}
-
 // The inputs existed for this call alone: whoever computed ahead, or kept results, has those of
 // other data.
 static bool check_new_outputs(struct judge *j, struct arena *a, struct subject *s, int slot,
@@ -200,7 +192,7 @@ static bool check_new_outputs(struct judge *j, struct arena *a, struct subject *
                                    s->n_rough, s->n_looked));
     if (r.output < 0)
         return true;
-    bool stale = is_stale(j, s, slot);
+    bool stale = known_as(s, j->device->digest(j, s, slot), SET_COUNT) != NULL;
     return reject(v, VERDICT_CHEAT, stale ? "stale-output" : "hidden-state",
                   arena_printf(a,
                                "is right on the inputs that verify it and wrong on those that were "

@@ -24,10 +24,6 @@ static const char *const depth_names[] = {[EVAL_VERIFY] = "verify",
                                           [EVAL_ENERGY] = "energy",
                                           [EVAL_CONFIRM] = "confirm"};
 
-const char *eval_depth_name(enum eval_depth d) {
-    return depth_names[d];
-}
-
 json_t *worker_open_message(const struct problem *p, const struct judge_settings *s) {
     char seed[24];
     snprintf(seed, sizeof seed, "0x%016" PRIx64, s->seed);
@@ -47,7 +43,7 @@ json_t *worker_job_message(const struct eval_job *job) {
     json_t *json = json_pack("{s:s, s:o, s:o, s:s, s:f, s:b}", "schema", "hone.job/1", "candidate",
                              candidate_to_json(job->candidate), "baseline",
                              job->baseline ? candidate_to_json(job->baseline) : json_null(),
-                             "depth", eval_depth_name(job->depth), "seconds", job->seconds,
+                             "depth", depth_names[job->depth], "seconds", job->seconds,
                              "uses_all_time", (int)job->uses_all_time);
     if (job->resolution > 0)
         json_object_set_new(json, "resolution", json_real(job->resolution));
@@ -208,9 +204,9 @@ bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *jo
     json_read_schema(&r, message, "hone.job/1");
     const char *depth = json_read_string(&r, a, message, "depth");
     job->depth = EVAL_VERIFY;
-    while (job->depth < EVAL_CONFIRM && strcmp(depth, eval_depth_name(job->depth)) != 0)
+    while (job->depth < EVAL_CONFIRM && strcmp(depth, depth_names[job->depth]) != 0)
         job->depth++;
-    if (strcmp(depth, eval_depth_name(job->depth)) != 0)
+    if (strcmp(depth, depth_names[job->depth]) != 0)
         json_reader_fail(&r, "unknown depth '%s'", depth);
     job->seconds = json_read_number(&r, message, "seconds");
     check_seconds(&r, job->seconds);

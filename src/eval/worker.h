@@ -25,8 +25,6 @@
 
 struct judge_settings;
 
-const char *eval_depth_name(enum eval_depth d);
-
 // The problem of an hone.open/1 or hone.spool-job/1: its text with the sizes of "dims".
 const struct problem *worker_read_problem(struct arena *a, const json_t *message,
                                           struct error *err);
