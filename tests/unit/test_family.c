@@ -397,7 +397,7 @@ Test(moves, turn_merge_split_and_change) {
                          "out y : f32[M]\ny = sum(x, axis=1)\n");
     lower_default(&a, p, &t, &k);
     moves = moves_list(&a, p, &t, &k, &n);
-    cr_assert_not_null(find_move(moves, n, "y: rowwise -> reduce"));
+    cr_assert_not_null(find_move(moves, n, "y: rowwise as cpu -> reduce"));
     arena_reset(&a);
 }
 
