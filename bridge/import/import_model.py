@@ -8,6 +8,7 @@ import torch
 
 import import_data  # noqa: F401  the tables of functions fill themselves
 import import_layers  # noqa: F401
+import import_lookup  # noqa: F401
 import import_moves  # noqa: F401
 import import_pointwise  # noqa: F401
 import import_recur  # noqa: F401

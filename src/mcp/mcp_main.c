@@ -23,7 +23,8 @@ const struct command_options mcp_options = {
     .text =
         "Started by a client such as an editor or an agent; docs/agents.md says how to add it to\n"
         "the common ones. Its tools are commands of hone: check, import, sol, emit, eval,\n"
-        "compare, profile, diagnose, optimize, runs, show, findings, export. A call may name files\n"
+        "compare, profile, diagnose, optimize, runs, show, findings, export. A call may name "
+        "files\n"
         "under DIR; without DIR, under the roots that the client gives; else under the working\n"
         "directory. Commands run in the first of these, so the store is the .hone found upward\n"
         "from there. Nothing that costs money is called. When the client goes, what it had\n"
