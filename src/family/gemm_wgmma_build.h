@@ -81,42 +81,6 @@ struct wgmma_build {
 #define BUILD struct wgmma_build
 #include "family/index_arithmetic.h"
 
-// ---- slots of the ring, by the number of a slice among all that the block has
-
-static inline const struct loop_expr *wgmma_slot_of(const struct wgmma_build *x,
-                                                    const struct loop_expr *count) {
-    return rest(x, count, x->z.stages);
-}
-
-static inline const struct loop_expr *wgmma_phase_of(const struct wgmma_build *x,
-                                                     const struct loop_expr *count) {
-    return rest(x, quotient(x, count, x->z.stages), 2);
-}
-
-// Where slot `slot` of a tile begins.
-static inline const struct loop_expr *wgmma_slot_begin(const struct wgmma_build *x,
-                                                       const struct wgmma_tile *t,
-                                                       const struct loop_expr *slot) {
-    return times(x, slot, (int64_t)t->s->width * x->z.depth);
-}
-
-// gemm_wgmma_lower.c: a walk over the block's tiles; inside, the batch and the tile's place are
-// fixed. Returns where their statements go.
-struct loop_builder *wgmma_open_tiles(struct wgmma_build *x, struct loop_builder *b,
-                                      struct wgmma_loops *loops);
-void wgmma_close_tiles(struct wgmma_build *x, struct loop_builder *b, struct wgmma_loops *loops);
-
-// The element of K that a slice of the block's begins with.
-const struct loop_expr *wgmma_depth_at(const struct wgmma_build *x, const struct loop_expr *slice);
-
-// gemm_wgmma_prologue.c: a role, of warps that make tiles of what the copy engine has brought.
-void wgmma_compute(struct wgmma_build *x, struct loop_builder *b);
-
-// gemm_wgmma_multiply.c: a warpgroup that multiplies, from its first tile to its last; where
-// several blocks have a tile, what they do when their sums are in memory.
-void wgmma_consume(struct wgmma_build *x, struct loop_builder *b);
-void wgmma_combine(struct wgmma_build *x, struct loop_builder *b);
-
 // Sets all that the next one requires, for a product of matrices.
 void wgmma_begin(struct wgmma_build *x, struct lowering *l, const struct form *f,
                  const struct kernel_stage *stage);

@@ -20,7 +20,7 @@
 // columns outside of the result are not stored.
 #include <assert.h>
 
-#include "family/gemm_wgmma_build.h"
+#include "family/gemm_wgmma_slots.h"
 
 // ---- which tile
 

@@ -1,7 +1,7 @@
 // What the warpgroups of gemm's `wgmma` emitter do that multiply: wait for a slice, start its
 // products, give back the one before; put sums aside; store. gemm_wgmma_lower.c has the kernel and
 // the one that copies.
-#include "family/gemm_wgmma_build.h"
+#include "family/gemm_wgmma_slots.h"
 
 static enum loop_intrinsic product(const struct wgmma_build *x) {
     enum loop_intrinsic first = x->z.storage == DTYPE_F16      ? INTRINSIC_WGMMA_F16_64

@@ -22,7 +22,7 @@
 // have no registers left and wait for their products meanwhile; A from registers, which serves one
 // side, and reads each source once for every warpgroup.
 #include "base/arena.h"
-#include "family/gemm_wgmma_build.h"
+#include "family/gemm_wgmma_slots.h"
 
 // Eight elements of 16 bits: 16 bytes, of which a row has eight.
 enum { PIECE = 8, PIECES = 8, ROWS_AT_ONCE = WGMMA_COMPUTERS / PIECES };

@@ -243,9 +243,10 @@ static const char *with_switches(struct writer *w, const char *text) {
 
 static bool is_order(const char *word) {
     static const char *const names[] = {
-        "hone_barrier(",     "hone_async_wait(",      "hone_async_commit(", "hone_mbarrier_",
-        "hone_bulk_stored(", "hone_warp_sync(",       "hone_wgmma_fence(", "hone_fence_writes(",  "hone_wgmma_commit(",
-        "hone_wgmma_wait(",  "hone_cluster_barrier(", "hone_gang_barrier(", "hone_turn_"};
+        "hone_barrier(",      "hone_async_wait(", "hone_async_commit(",    "hone_mbarrier_",
+        "hone_bulk_stored(",  "hone_warp_sync(",  "hone_wgmma_fence(",     "hone_fence_writes(",
+        "hone_wgmma_commit(", "hone_wgmma_wait(", "hone_cluster_barrier(", "hone_gang_barrier(",
+        "hone_turn_"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (starts_with(word, names[i]))
             return true;
