@@ -91,7 +91,7 @@ static const struct command_options options = {
     .max_arguments = 1,
 };
 
-static void print_refused(const char *file, const struct imported *m) {
+static void print_refused(const char *file, const struct import_result *m) {
     fprintf(stderr, "%s: %d operation%s without a counterpart:\n", file, m->n_refused,
             m->n_refused == 1 ? "" : "s");
     for (int i = 0; i < m->n_refused; i++) {
@@ -127,7 +127,8 @@ static bool write_problem(const struct import_options *o, const char *text, stru
 }
 
 // What is printed where no document is asked for. The problem goes to standard output alone.
-static void print_text(const char *file, const struct import_options *o, const struct imported *m) {
+static void print_text(const char *file, const struct import_options *o,
+                       const struct import_result *m) {
     if (!m->text) {
         print_refused(file, m);
         return;
@@ -153,7 +154,7 @@ static bool run(int argc, char **argv, struct error *err) {
     if (o.output && !o.force && file_exists(o.output))
         return error_set(err, ERROR_USAGE, "%s exists already; --force writes over it", o.output);
     struct arena a = {0};
-    struct imported m;
+    struct import_result m;
     struct import_request q = {.file = args.values[0],
                                .class_name = o.class_name,
                                .python = o.python,

@@ -121,7 +121,7 @@ static const char *sizes_text(struct arena *a, const json_t *sizes) {
 }
 
 static bool read_verdict(struct import_child *c, const json_t *answer, const json_t *sizes,
-                         struct imported *m, struct error *err) {
+                         struct import_result *m, struct error *err) {
     struct json_reader r = {.where = "verification"};
     json_t *outputs = json_read_array(&r, answer, "outputs"), *one;
     struct import_verdict *v = arena_array(c->a, struct import_verdict, 1);
@@ -140,7 +140,7 @@ static bool read_verdict(struct import_child *c, const json_t *answer, const jso
     return json_reader_done(&r, err);
 }
 
-static bool compare(struct comparison *v, struct imported *m, struct error *err) {
+static bool compare(struct comparison *v, struct import_result *m, struct error *err) {
     json_t *sizes = json_object_get(v->answer, "set");
     json_t *more =
         json_pack("{s:O, s:O, s:O}", "inputs", v->inputs, "outputs", v->outputs, "set", sizes);
@@ -165,7 +165,7 @@ static bool parse_small(struct import_child *c, const json_t *answer, const stru
     return true;
 }
 
-bool import_verify(struct import_child *c, const json_t *answer, struct imported *m,
+bool import_verify(struct import_child *c, const json_t *answer, struct import_result *m,
                    struct error *err) {
     struct comparison v = {.child = c,
                            .answer = json_object_get(answer, "small"),

@@ -12,7 +12,7 @@
 #include "ops/import_child.h"
 #include "ops/import_verify.h"
 
-static bool read_refusals(struct arena *a, const json_t *answer, struct imported *m,
+static bool read_refusals(struct arena *a, const json_t *answer, struct import_result *m,
                           struct error *err) {
     struct json_reader r = {.where = "answer"};
     json_t *nodes = json_read_array(&r, answer, "nodes"), *one;
@@ -29,7 +29,7 @@ static bool read_refusals(struct arena *a, const json_t *answer, struct imported
     return json_reader_done(&r, err);
 }
 
-static void read_notes(struct arena *a, const json_t *answer, struct imported *m) {
+static void read_notes(struct arena *a, const json_t *answer, struct import_result *m) {
     const json_t *notes = json_object_get(answer, "notes");
     m->notes = arena_array(a, const char *, json_array_size(notes) + 1);
     for (size_t i = 0; i < json_array_size(notes); i++)
@@ -39,7 +39,7 @@ static void read_notes(struct arena *a, const json_t *answer, struct imported *m
 
 // The text in canonical form. What the parser does not take is told as for any file: limits such as
 // the number of inputs are its, and a mistake of ours shows too.
-static bool accept(struct arena *a, const char *file, const char *text, struct imported *m,
+static bool accept(struct arena *a, const char *file, const char *text, struct import_result *m,
                    struct error *err) {
     const char *name = arena_printf(a, "the import of %s", file), *diagnostics = "";
     struct lang_source source = {.file = name, .text = text, .len = strlen(text)};
@@ -58,7 +58,7 @@ static bool accept(struct arena *a, const char *file, const char *text, struct i
     return true;
 }
 
-static bool read_answer(struct import_child *c, const json_t *answer, struct imported *m,
+static bool read_answer(struct import_child *c, const json_t *answer, struct import_result *m,
                         struct error *err) {
     const char *status = json_string_value(json_object_get(answer, "status"));
     const char *torch = json_string_value(json_object_get(answer, "torch"));
@@ -73,9 +73,9 @@ static bool read_answer(struct import_child *c, const json_t *answer, struct imp
     return accept(c->a, c->request->file, text, m, err);
 }
 
-bool op_import(struct arena *a, const struct import_request *q, struct imported *out,
+bool op_import(struct arena *a, const struct import_request *q, struct import_result *out,
                struct error *err) {
-    *out = (struct imported){0};
+    *out = (struct import_result){0};
     if (file_size(q->file) < 0)
         return error_set(err, ERROR_USAGE, "%s: there is no such file", q->file);
     struct import_child c = {.a = a, .request = q};
@@ -88,7 +88,7 @@ bool op_import(struct arena *a, const struct import_request *q, struct imported 
     return ok;
 }
 
-static json_t *refusals_json(const struct imported *m) {
+static json_t *refusals_json(const struct import_result *m) {
     json_t *list = json_array();
     for (int i = 0; i < m->n_refused; i++) {
         const struct import_refusal *r = &m->refused[i];
@@ -113,7 +113,7 @@ static json_t *verdict_json(const struct import_verdict *v) {
                      "sizes", v->sizes, "outputs", outputs);
 }
 
-json_t *op_import_json(const struct import_request *q, const struct imported *m,
+json_t *op_import_json(const struct import_request *q, const struct import_result *m,
                        const char *output) {
     json_t *notes = json_array();
     for (int i = 0; i < m->n_notes; i++)

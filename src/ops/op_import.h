@@ -47,7 +47,7 @@ struct import_verdict {
     int n_outputs;
 };
 
-struct imported {
+struct import_result {
     const char *python, *torch;  // the program, its version of PyTorch
     const char *text;            // canonical; NULL: refused
     const char *problem;
@@ -60,9 +60,9 @@ struct imported {
 };
 
 // False: nothing could be imported for a reason that is none of the model's operations.
-bool op_import(struct arena *a, const struct import_request *q, struct imported *out,
+bool op_import(struct arena *a, const struct import_request *q, struct import_result *out,
                struct error *err);
 
 // hone.import/1
-json_t *op_import_json(const struct import_request *q, const struct imported *m,
+json_t *op_import_json(const struct import_request *q, const struct import_result *m,
                        const char *output);

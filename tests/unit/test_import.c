@@ -30,7 +30,7 @@ static const char *python(struct arena *a, const char *dir, const char *first,
     return path;
 }
 
-static bool import(struct arena *a, const char *first, const char *verdict, struct imported *m,
+static bool import(struct arena *a, const char *first, const char *verdict, struct import_result *m,
                    struct error *err) {
     const char *dir = scratch_make(a);
     struct import_request q = {.file = arena_printf(a, "%s/model.py", dir),
@@ -51,7 +51,7 @@ static bool import(struct arena *a, const char *first, const char *verdict, stru
 Test(import, gives_the_canonical_text_and_what_is_in_it) {
     struct arena a = {0};
     struct error err = {0};
-    struct imported m;
+    struct import_result m;
     cr_assert(import(&a, FIRST, "", &m, &err), "%s", err.text);
     cr_expect_str_eq(m.text, "problem p\nin  x : f32[2]\nout y : f32[2]\ny = x * 2\n");
     cr_expect_eq(m.n_inputs, 1);
@@ -64,7 +64,7 @@ Test(import, gives_the_canonical_text_and_what_is_in_it) {
 Test(import, names_every_refusal) {
     struct arena a = {0};
     struct error err = {0};
-    struct imported m;
+    struct import_result m;
     cr_assert(import(&a,
                      "{\"status\": \"refused\", \"torch\": \"9\", \"nodes\": [{\"path\": \"a.b\", "
                      "\"op\": \"fft\", \"why\": \"w\", \"line\": 7}, {\"path\": \"\", \"op\": "
@@ -88,7 +88,7 @@ Test(import, names_every_refusal) {
 Test(import, verifies_by_the_inputs_that_it_drew) {
     struct arena a = {0};
     struct error err = {0};
-    struct imported m;
+    struct import_result m;
     cr_assert(import(&a, FIRST,
                      "{\"status\": \"ok\", \"equal\": false, \"precision\": \"f64\", \"outputs\": "
                      "[{\"name\": \"y\", \"difference\": 0.5, \"why\": \"far\"}]}",
@@ -113,7 +113,7 @@ Test(import, tells_answers_that_make_no_sense) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct arena a = {0};
         struct error err = {0};
-        struct imported m;
+        struct import_result m;
         cr_expect_not(import(&a, cases[i][0], cases[i][1], &m, &err), "%s", cases[i][0]);
         cr_expect_not_null(strstr(err.text, cases[i][2]), "%s", err.text);
         arena_reset(&a);
