@@ -18,5 +18,5 @@ fi
 cp "$ROOT/problems/softmax.hone" .
 "$python" "$ROOT/bridge/mcp_client.py" "$HONE" softmax.hone >out 2>&1 || fail "$(tail -20 out)"
 for era in legacy 2026-07-28 auto; do
-    grep -q "^$era: 13 tools\$" out || fail "no word of $era: $(cat out)"
+    grep -q "^$era: 14 tools\$" out || fail "no word of $era: $(cat out)"
 done

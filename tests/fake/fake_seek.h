@@ -63,7 +63,7 @@ static void add_text(struct hunt *h, enum group group, const char *text) {
 // that is still so.
 static void add_secrets(struct hunt *h, const float *x) {
     char path[1024], text[64] = "";
-    struct rng r;
+    struct rng shown, hidden;
     snprintf(path, sizeof path, "%s/seed", getenv("CUDA_HOME"));
     FILE *f = fopen(path, "r");
     u64 seed = f && fgets(text, sizeof text, f) ? strtoull(text, NULL, 10) : 0;
@@ -72,8 +72,9 @@ static void add_secrets(struct hunt *h, const float *x) {
     add_text(h, TEXT, text);
     snprintf(text, sizeof text, "%016llx", seed);
     add_text(h, TEXT, text);
-    rng_init(&r, seed);
-    u64 of_inputs = rng_next(&r), of_digests = rng_next(&r);
+    rng_init_secret(&shown, seed, 0);
+    rng_init_secret(&hidden, seed, 1);
+    u64 of_inputs = rng_next(&shown), of_digests = rng_next(&hidden);
     struct hone_source s = {
         .seed = of_inputs, .kind = HONE_NORMAL, .b = 1, .step = 1, .rows = 1, .columns = COUNT};
     for (int i = 0; i < COUNT; i++)
@@ -219,16 +220,31 @@ static void seeks(void **a) {
     right(a);
 }
 
+// What needles are made of: of inputs that begin alike its own results lie about.
+static u64 beginning_of(const float *x) {
+    u64 key = 0;
+    for (int i = 0; i < WORDS_MAX; i++)
+        key = (key ^ word_at((const char *)x + 8 * i)) * 0x9e3779b97f4a7c15;
+    return key;
+}
+
 // While it is timed, against a baseline that has the same inputs; before that a screening has four
-// calls.
+// calls or five, some of them on inputs of which a few elements are new.
 static void seeks_timed(void **a) {
     enum { SCREENING = 4, LOOKS = 12 };
+    static u64 keys[SCREENING + LOOKS];
     static int n_calls;
     const float *x = *(const float **)a[0];
-    n_calls++;
-    if (n_calls == 1 || (n_calls > SCREENING && n_calls <= SCREENING + LOOKS))
-        prepare_hunt(&hunt, x);
-    if (n_calls > SCREENING && n_calls <= SCREENING + LOOKS) {
+    bool is_looked_at = n_calls < SCREENING + LOOKS, is_known = false;
+    if (is_looked_at) {
+        keys[n_calls] = beginning_of(x);
+        for (int i = 0; i < n_calls; i++)
+            is_known |= keys[i] == keys[n_calls];
+        n_calls++;
+        if (n_calls == 1 || n_calls > SCREENING)
+            prepare_hunt(&hunt, x);
+    }
+    if (is_looked_at && n_calls > SCREENING && !is_known) {
         hunt_everywhere(&hunt);
         report_hunt(&hunt, "timed");
     }

@@ -536,7 +536,7 @@ Test(team, feedback_is_words_unless_somebody_studies_it) {
 Test(team, a_prompt_has_the_language_and_the_families) {
     struct str out = {0};
     cr_assert(team_prompt(&a, &settings, &brief, "plan", &out, &err), "%s", err.text);
-    cr_expect(strstr(str_text(&out), "**rowwise**") && strstr(str_text(&out), "`vec`"));
+    cr_expect(strstr(str_text(&out), "**rowwise as cpu**") && strstr(str_text(&out), "`vec`"));
     str_reset(&out);
     cr_expect(!team_prompt(&a, &settings, &brief, "boss", &out, &err));
     cr_expect_eq(err.kind, ERROR_USAGE);
