@@ -108,7 +108,7 @@ static void find_uses(struct persistent_plan *p, struct persistent_phase *x) {
 }
 
 static struct region *region_of(struct persistent_plan *p, const node_id *values, int n) {
-    const char *names[STAGE_VALUES_MAX];
+    const char *names[STAGE_VALUES_MAX] = {0};
     for (int i = 0; i < n; i++)
         names[i] = graph_of(p)->nodes[values[i]].name;
     struct region *r = region_build(p->arena, p->loop->body, names, n, p->ready);
