@@ -199,6 +199,7 @@ reports() {
         # A thread that ends while leaks are looked for is passed over: no finding.
         grep -qv '^==[0-9]*==Unable to get registers from thread [0-9]*\.$' "$report" || continue
         ! criterions_own "$report" || continue
+        echo "$(basename "$report"):"
         head -60 "$report"
         return 1
     done

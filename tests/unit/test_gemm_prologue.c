@@ -179,9 +179,9 @@ static struct drawn draw_operand(struct arena *a, struct rng *r, const char *typ
                                : arena_printf(a, "%s, %s", rows, columns);
     const char *form = forms[rng_below(r, sizeof forms / sizeof *forms)];
     struct str out = {0};
-    for (; *form; form++) {
+    for (char before = ' '; *form; before = *form++) {
         bool is_name = strchr("xyst", *form) && !(form[1] >= 'a' && form[1] <= 'z') &&
-                       (form[-1] < 'a' || form[-1] > 'z');
+                       (before < 'a' || before > 'z');
         if (is_name && strchr("xy", *form) && turned)
             str_printf(&out, "%c%c.T", c, *form);
         else if (is_name)
