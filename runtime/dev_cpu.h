@@ -41,6 +41,8 @@ enum {
     HONE_DEV_GAP = 0x5a,  // large as a float
     HONE_DEV_COPIES_MAX = 256,
     HONE_DEV_PAGE = 4096,
+    // What nobody may touch in front of an array and behind it: rows of some thousand elements fit.
+    HONE_DEV_GUARD = 16 * HONE_DEV_PAGE,
     HONE_DEV_WARP = 32,
 };
 
@@ -175,18 +177,18 @@ static unsigned hone_dev_random(unsigned below) {
 // multiple of `align`; for odd seeds they begin where one ends.
 static void *hone_dev_guarded(size_t bytes, size_t align) {
     size_t pages = (bytes + HONE_DEV_PAGE - 1) / HONE_DEV_PAGE * HONE_DEV_PAGE;
-    char *all = mmap(NULL, pages + 2 * HONE_DEV_PAGE, PROT_READ | PROT_WRITE,
+    char *all = mmap(NULL, pages + 2 * HONE_DEV_GUARD, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (all == MAP_FAILED || mprotect(all, HONE_DEV_PAGE, PROT_NONE) != 0 ||
-        mprotect(all + HONE_DEV_PAGE + pages, HONE_DEV_PAGE, PROT_NONE) != 0) {
+    if (all == MAP_FAILED || mprotect(all, HONE_DEV_GUARD, PROT_NONE) != 0 ||
+        mprotect(all + HONE_DEV_GUARD + pages, HONE_DEV_GUARD, PROT_NONE) != 0) {
         perror("mmap");
         exit(4);
     }
-    memset(all + HONE_DEV_PAGE, HONE_DEV_GAP, pages);
-    size_t at = HONE_DEV_PAGE + (hone_dev.begins_at_page ? 0 : (pages - bytes) / align * align);
+    memset(all + HONE_DEV_GUARD, HONE_DEV_GAP, pages);
+    size_t at = HONE_DEV_GUARD + (hone_dev.begins_at_page ? 0 : (pages - bytes) / align * align);
     if (hone_dev.n_gaps < HONE_DEV_GAPS_MAX)
         hone_dev.gaps[hone_dev.n_gaps++] = (struct hone_dev_gap){
-            (unsigned char *)all + at + bytes, HONE_DEV_PAGE + pages - at - bytes};
+            (unsigned char *)all + at + bytes, HONE_DEV_GUARD + pages - at - bytes};
     return all + at;
 }
 

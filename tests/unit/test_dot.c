@@ -62,8 +62,10 @@ Test(dot, random_products_by_strips_and_peeled_rows) {
         target_of_arch(i % 2 ? "sm_80" : "sm_90a", &t);
         struct problem *p = problem_from(&a, random_product(&a, &r));
         struct kernel *k = make(&a, &r, p, &t);
-        if (!k)
+        if (!k) {
+            arena_reset(&a);
             continue;
+        }
         struct loop_program *program = program_lower(&a, p, &t, k);
         pass_unroll(program);
         pass_prune(program);
