@@ -1,4 +1,5 @@
 #!/bin/sh
+# alone
 # two candidates against each other; only one process times at a moment
 . "$(dirname "$0")/lib.sh"
 

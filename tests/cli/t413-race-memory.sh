@@ -1,5 +1,5 @@
 #!/bin/sh
-# slow
+# long
 # no-asan
 # A race, which is how a run searches unless told otherwise, with memory and with moves that change stages: the record
 # says what was taken from memory, the lesson what the moves brought, and a replay without memory gives the same tree.
