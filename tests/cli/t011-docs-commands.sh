@@ -47,3 +47,23 @@ while read -r line; do
     n=$((n + 1))
 done <../quick
 [ "$n" -ge 7 ] || fail "only $n were run"
+
+# The table at the head of docs/families.md has every family and each of its emitters.
+"$HONE" help families >families
+n=0
+while IFS= read -r line; do
+    # shellcheck disable=SC2086  # words
+    set -- $line
+    case $line in
+    "    "*)
+        printf '%s\n' "$row" | grep -q "\`$1\`" || fail "docs/families.md does not say that $family has the emitter '$1'"
+        n=$((n + 1))
+        ;;
+    [a-z]*)
+        family=$1
+        row=$(grep "^| \`$family\` |" "$ROOT/docs/families.md" | head -n 1) ||:
+        [ -n "$row" ] || fail "the table of docs/families.md has no row for $family"
+        ;;
+    esac
+done <families
+[ "$n" -ge 30 ] || fail "only $n emitters were looked at"
