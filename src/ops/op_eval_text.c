@@ -11,6 +11,14 @@
 
 enum { ACTIONS_SHOWN = 3 };
 
+// What follows "faster" or "slower" when the interval says little.
+static const char *width(struct arena *a, const struct measurement *m) {
+    const char *text = measurement_width_text(a, m->speedup_low, m->speedup_high);
+    return text ? arena_printf(
+                      a, "; how much is %s, more --seconds or a quieter machine would help", text)
+                : "";
+}
+
 const char *op_eval_pair_text(struct arena *a, const struct eval_report reports[2]) {
     const struct measurement *m = &reports[0].result.measurement;
     const char *first = reports[0].candidate.label, *second = reports[1].candidate.label;
@@ -18,16 +26,17 @@ const char *op_eval_pair_text(struct arena *a, const struct eval_report reports[
     if (!m->present)
         return "they cannot be compared: a kernel that is not correct has no speed";
     if (order == 0)
-        return arena_printf(a,
-                            "no difference between %s and %s is resolved: %.3gx, between %.3gx "
-                            "and %.3gx",
-                            first, second, m->speedup, m->speedup_low, m->speedup_high);
+        return arena_printf(a, "no difference between %s and %s is resolved: %s, between %s and %s",
+                            first, second, measurement_ratio_text(a, m->speedup),
+                            measurement_ratio_text(a, m->speedup_low),
+                            measurement_ratio_text(a, m->speedup_high));
     bool is_first = order > 0;
-    return arena_printf(a, "%s is faster than %s: %.3gx, between %.3gx and %.3gx",
+    return arena_printf(a, "%s is faster than %s: %s, between %s and %s%s",
                         is_first ? first : second, is_first ? second : first,
-                        is_first ? m->speedup : 1 / m->speedup,
-                        is_first ? m->speedup_low : 1 / m->speedup_high,
-                        is_first ? m->speedup_high : 1 / m->speedup_low);
+                        measurement_ratio_text(a, is_first ? m->speedup : 1 / m->speedup),
+                        measurement_ratio_text(a, is_first ? m->speedup_low : 1 / m->speedup_high),
+                        measurement_ratio_text(a, is_first ? m->speedup_high : 1 / m->speedup_low),
+                        width(a, m));
 }
 
 // Where the time went; what is left over is starting processes and talking to them.
@@ -128,12 +137,15 @@ static void put_time(struct arena *a, struct str *s, const struct eval_report *r
                    clock_duration(a, r->bound.light_s * 1e9));
     str_printf(s, "\n  bound     %s\n", bound_line(a, &r->bound));
     int order = measurement_compare(m);
-    str_printf(s, "  speed-up  %.3gx over %s (%s), between %.3gx and %.3gx: %s\n", m->speedup,
-               m->baseline, clock_duration(a, m->baseline_median_s * 1e9), m->speedup_low,
-               m->speedup_high,
+    str_printf(s, "  speed-up  %s over %s (%s), between %s and %s: %s%s\n",
+               measurement_ratio_text(a, m->speedup), m->baseline,
+               clock_duration(a, m->baseline_median_s * 1e9),
+               measurement_ratio_text(a, m->speedup_low),
+               measurement_ratio_text(a, m->speedup_high),
                order > 0   ? "faster"
                : order < 0 ? "slower"
-                           : "no difference is resolved");
+                           : "no difference is resolved",
+               width(a, m));
     str_printf(s, "  measured  %d pairs", m->n_pairs);
     if (m->n_dropped)
         str_printf(s, ", %d disturbed ones left out", m->n_dropped);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "model/bound.h"
+#include "record/measurement.h"
 #include "report/report_private.h"
 
 // Length of what must stay on one line: a word, and what a number counts or is measured in.
@@ -103,6 +104,11 @@ const char *report_fractions(struct arena *a, const struct run *r, double second
         return first;
     return arena_printf(a, "%s%s%s of the speed of light", first, *first ? ", " : "",
                         str_percent(a, light));
+}
+
+const char *report_width(struct arena *a, const struct measurement *m) {
+    const char *text = measurement_width_text(a, m->speedup_low, m->speedup_high);
+    return text ? arena_printf(a, ": %s", text) : "";
 }
 
 const char *report_start(const struct run *r) {
