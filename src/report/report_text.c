@@ -162,7 +162,8 @@ const char *report_stop_text(const char *reason) {
         const char *reason, *words;
     } table[] = {
         {"reach", "near enough to reach"},
-        {"plateau", "plateau: 16 evaluations without a significant gain"},
+        {"plateau",
+         "plateau: no significant gain in 16 evaluations, six screened ones counted as one"},
         {"evals", "the number of evaluations was used up"},
         {"seconds", "the time was used up"},
         {"exhausted", "nothing left to try"},

@@ -130,7 +130,7 @@ Test(report, says_champion_baseline_interval_and_reach) {
     report_result(&out, &v);
     expect_in(&out, "champion  7.1: 1 ms, 3.00x over plain (2.90 to 3.10, 99% interval)\n");
     expect_in(&out, "50% of reach; confirmed on fresh data");
-    expect_in(&out, "stopped   plateau: 16 evaluations without a significant gain");
+    expect_in(&out, "stopped   plateau: no significant gain in 16 evaluations, six screened ones");
     expect_in(&out, "hone export 7 -o p-kernel");
     expect_narrow(&out);
     str_reset(&out);
