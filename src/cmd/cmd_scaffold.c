@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cmd/cmd.h"
-#include "ops/op_eval.h"
+#include "ops/op_scaffold.h"
 
 struct scaffold_options {
     const char *output, *dims, *target, *tier;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/str.h"
 
 static const int64_t ELEMENTS_MAX = (int64_t)1 << 40;
 
@@ -147,6 +148,36 @@ static bool merge_shapes(struct shape *to, const struct shape *from, int skip_la
     return true;
 }
 
+// What one new axis of size 1 would repair: "; [:, None] makes [M] into [M, 1], ...", else "". Most
+// often it is the axis that a mean or a sum took away.
+static const char *axis_hint(struct builder *b, const struct shape *x, const struct shape *y) {
+    const struct shape *small = x->rank < y->rank ? x : y, *large = small == x ? y : x;
+    for (int at = small->rank; at >= 0 && large->rank == small->rank + 1; at--) {
+        struct shape both = *large, wide = {.rank = large->rank};
+        struct str index = {0};
+        for (int i = 0; i < wide.rank; i++) {
+            wide.size[i] = i == at ? 1 : small->size[i - (i > at)];
+            wide.dim[i] = i == at ? -1 : small->dim[i - (i > at)];
+            str_printf(&index, "%s%s", i ? ", " : "", i == at ? "None" : ":");
+        }
+        const char *text = str_take(b->arena, &index);
+        if (merge_shapes(&both, &wide, 0))
+            return arena_printf(
+                b->arena, "; [%s] makes %s into %s, as keepdims=true does in a sum or mean", text,
+                shape_print(b->arena, b->graph, small), shape_print(b->arena, b->graph, &wide));
+    }
+    return "";
+}
+
+static noreturn void shapes_fail(struct builder *b, const struct label *l, const struct shape *x,
+                                 const struct shape *y) {
+    mistake_fail(b->mistakes, l->at, NULL,
+                 "shapes %s and %s do not fit: sizes must be equal or 1, counted from the last "
+                 "axis%s",
+                 shape_print(b->arena, b->graph, x), shape_print(b->arena, b->graph, y),
+                 axis_hint(b, x, y));
+}
+
 static struct operand fold_numbers(struct builder *b, const struct label *l, enum op op,
                                    const struct operand *args) {
     bool is_whole = op_infos[op].types == OP_TYPES_NUMBER, is_finite = true;
@@ -225,11 +256,7 @@ struct operand build_elementwise(struct builder *b, const struct label *l, enum 
     for (int i = 0; i < arity; i++) {
         ids[i] = build_node_as(b, &part, args[i], number);
         if (!merge_shapes(&shape, &build_look(b, ids[i])->shape, 0))
-            mistake_fail(b->mistakes, l->at, NULL,
-                         "shapes %s and %s do not fit: sizes must be equal or 1, counted from the "
-                         "last axis",
-                         shape_print(b->arena, b->graph, &shape),
-                         shape_print(b->arena, b->graph, &build_look(b, ids[i])->shape));
+            shapes_fail(b, l, &shape, &build_look(b, ids[i])->shape);
     }
     struct node n = {.op = op, .dtype = build_type(b, l, op, ids), .shape = shape};
     for (int i = 0; i < arity; i++)

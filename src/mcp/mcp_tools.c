@@ -316,9 +316,14 @@ static bool is_known(const struct mcp_tool *t, bool with_format, const char *nam
         if (strcmp(names[i], name) == 0)
             return true;
     const char *nearest = str_nearest(name, names);
-    return error_set(err, ERROR_USAGE, "%s: there is no argument '%.40s'%s%s%s", t->name, name,
-                     nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                     nearest ? "'?" : "");
+    struct str all = {0};
+    for (int i = 0; i < n; i++)
+        str_printf(&all, "%s%s", i ? ", " : "", names[i]);
+    error_set(err, ERROR_USAGE, "%s: there is no argument '%.40s'%s%s%s; there %s %s", t->name,
+              name, nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "",
+              n == 1 ? "is" : "are", n ? str_text(&all) : "none");
+    str_reset(&all);
+    return false;
 }
 
 static bool read_format(const json_t *arguments, bool *wants_json, struct error *err) {

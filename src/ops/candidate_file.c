@@ -85,23 +85,9 @@ static bool read_kernel(struct arena *a, const struct candidate_name *n, struct 
     return find_kernel(a, &source, n->problem->name, k, err);
 }
 
-static bool read_file(struct arena *a, const struct candidate_name *n, struct candidate_file *f,
-                      struct error *err) {
-    struct source_text t;
-    struct kernel *k = NULL;
-    bool is_block = str_ends_with(n->name, ".hone");
-    if (is_block ? !read_kernel(a, n, &k, &t, err) : !read_text(a, n->name, &t, err))
-        return false;
-    f->candidate.tier = is_block ? TIER_K : tier_of_file(n->name);
-    f->refusal = t.refusal;
-    f->refused_as = t.refused_as;
-    if (t.refusal)
-        return true;
-    if (k)
-        return lower_kernel(a, n->problem, n->target, k, &f->candidate, err);
-    f->candidate.source = t.bytes;
-    candidate_seal(a, &f->candidate);
-    return true;
+static bool is_ours(const char *name) {
+    return strcmp(name, "plain") == 0 || strcmp(name, "default") == 0 ||
+           strcmp(name, "library") == 0;
 }
 
 // "3", "3.7", "last", "last.7", where no file has that name.
@@ -111,6 +97,25 @@ static bool is_run_name(const char *name) {
     bool is_named =
         n > 0 && (!*rest || (*rest == '.' && rest[1] && !rest[1 + strspn(rest + 1, "0123456789")]));
     return is_named && !file_exists(name);
+}
+
+// A name that stands for nothing: a file that is missing, or a word that was spelt wrong.
+static bool missing(const char *name, struct error *err) {
+    static const char *const words[] = {"default", "plain", "library", "last", NULL};
+    const char *nearest = str_nearest(name, words);
+    bool is_source =
+        str_ends_with(name, ".c") || str_ends_with(name, ".cu") || str_ends_with(name, ".hone");
+    if (is_source || strchr(name, '/'))
+        return error_set(err, ERROR_USAGE, "%s: %s", name, strerror(ENOENT));
+    return error_set(err, ERROR_USAGE,
+                     "no candidate '%.64s'%s%s%s; it may be a file, 'default', 'plain', "
+                     "'library', or a kernel of a stored run: RUN.NODE (3.7), RUN or 'last'",
+                     name, nearest ? " (did you mean '" : "", nearest ? nearest : "",
+                     nearest ? "'?)" : "");
+}
+
+bool candidate_file_is_there(const char *name, struct error *err) {
+    return is_ours(name) || is_run_name(name) || file_exists(name) || missing(name, err);
 }
 
 // The node that was named, or a run's champion.
@@ -144,12 +149,32 @@ static bool read_node(struct arena *a, const struct candidate_name *n, struct ca
     return true;
 }
 
+static bool read_file(struct arena *a, const struct candidate_name *n, struct candidate_file *f,
+                      struct error *err) {
+    struct source_text t;
+    struct kernel *k = NULL;
+    bool is_block = str_ends_with(n->name, ".hone");
+    if (!candidate_file_is_there(n->name, err))
+        return false;
+    if (is_block ? !read_kernel(a, n, &k, &t, err) : !read_text(a, n->name, &t, err))
+        return false;
+    f->candidate.tier = is_block ? TIER_K : tier_of_file(n->name);
+    f->refusal = t.refusal;
+    f->refused_as = t.refused_as;
+    if (t.refusal)
+        return true;
+    if (k)
+        return lower_kernel(a, n->problem, n->target, k, &f->candidate, err);
+    f->candidate.source = t.bytes;
+    candidate_seal(a, &f->candidate);
+    return true;
+}
+
 bool candidate_file_read(struct arena *a, const struct candidate_name *n, struct candidate_file *f,
                          struct error *err) {
     *f = (struct candidate_file){0};
     bool is_library = strcmp(n->name, "library") == 0;
-    bool is_ours = is_library || strcmp(n->name, "plain") == 0 || strcmp(n->name, "default") == 0;
-    if (is_ours && !support_problem(n->problem, err))
+    if (is_ours(n->name) && !support_problem(n->problem, err))
         return error_wrap(err, "there is no '%s'", n->name);
     if (strcmp(n->name, "plain") == 0) {
         lower_plain(a, n->problem, n->target, &f->candidate);
@@ -168,19 +193,13 @@ bool candidate_file_read(struct arena *a, const struct candidate_name *n, struct
     return true;
 }
 
-bool candidate_file_is_there(const char *name, struct error *err) {
-    bool is_path = strpbrk(name, "./") && !is_run_name(name);
-    return !is_path || file_exists(name) ||
-           error_set(err, ERROR_USAGE, "%s: %s", name, strerror(ENOENT));
-}
-
 bool candidate_file_target(struct arena *a, const char *name, const struct problem *p,
                            const char **target, struct error *err) {
     struct candidate_name n = {.name = name, .problem = p};
     struct source_text t;
     struct kernel *k;
     *target = NULL;
-    if (strcmp(name, "plain") == 0 || strcmp(name, "default") == 0 || strcmp(name, "library") == 0)
+    if (is_ours(name))
         return true;
     if (is_run_name(name)) {
         struct run_view v;

@@ -31,8 +31,8 @@ struct candidate_name {
 bool candidate_file_read(struct arena *a, const struct candidate_name *n, struct candidate_file *f,
                          struct error *err);
 
-// Is there such a file, when the name is one of a file? For who has several, before much is done
-// for the first.
+// Does the name stand for something: one of our own, a node of a run, or a file that is there? The
+// error names what a candidate may be. For who has several, before much is done for the first.
 bool candidate_file_is_there(const char *name, struct error *err);
 
 // "cpu" or "cuda", when the name says what it is for; NULL: anything.

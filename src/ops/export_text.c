@@ -149,6 +149,7 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
                e->symbol, e->symbol,
                e->target->is_gpu ? " (and the CUDA runtime)" : " (with -fopenmp -lm)", e->symbol,
                e->symbol, e->symbol, e->symbol, e->symbol);
+    const char *width = measurement_width_text(a, m->speedup_low, m->speedup_high);
     str_printf(&out, "Measured on %s:\n", r->device);
     if (e->is_confirmed && r->speedup_unknown)
         str_printf(&out, "%.4g ms. The speed-up over the baseline is unknown:\n%s.\n\n",
@@ -156,10 +157,10 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
     else
         str_printf(&out,
                    "%.4g ms, %.2f times faster than %s (%s%.2f to %.2f at %.0f%%\n"
-                   "confidence, %d pairs).\n\n",
+                   "confidence, %d pairs%s%s).\n\n",
                    m->median_s * 1e3, m->speedup, m->baseline,
                    measurement_compare(m) ? "" : "not resolved: ", m->speedup_low, m->speedup_high,
-                   100 * m->confidence, m->n_pairs);
+                   100 * m->confidence, m->n_pairs, width ? "; " : "", width ? width : "");
     if (!e->is_confirmed)
         str_puts(&out,
                  "It was verified and timed once, and not confirmed on fresh data as a run's\n"

@@ -96,13 +96,3 @@ const char *op_eval_text(struct arena *a, const struct eval_report *r);
 // Read what a request names and start its evaluator, for whoever has other questions to it.
 bool op_eval_open(struct arena *a, const struct eval_request *request, struct eval_report *report,
                   struct evaluator **e, struct error *err);
-
-// C or CUDA to start from, which is correct; what `hone scaffold` writes.
-struct scaffold_request {
-    const char *problem, *dims;
-    const char *target;  // NULL: by the tier
-    const char *tier;    // "C", "D"; NULL: by the target
-    const char *output;  // where it goes, whose name decides where nothing else does; or NULL
-};
-bool op_scaffold(struct arena *a, const struct scaffold_request *request, const char **source,
-                 struct error *err);

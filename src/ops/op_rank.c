@@ -118,8 +118,9 @@ static void put_markdown(struct arena *a, struct str *s, const struct rank_row *
     str_printf(s, "| %s | ", rank);
     put_markdown_text(s, row->name);
     if (row->is_timed)
-        str_printf(s, " | %s | %.3gx | %.3gx to %.3gx | ", clock_duration(a, row->time_s * 1e9),
-                   row->speedup, row->low, row->high);
+        str_printf(s, " | %s | %s | %s to %s | ", clock_duration(a, row->time_s * 1e9),
+                   measurement_ratio_text(a, row->speedup), measurement_ratio_text(a, row->low),
+                   measurement_ratio_text(a, row->high));
     else
         str_puts(s, " | | | | ");
     str_puts(s, row->verdict);
@@ -128,12 +129,17 @@ static void put_markdown(struct arena *a, struct str *s, const struct rank_row *
     str_puts(s, " |\n");
 }
 
+static bool is_wide(struct arena *a, const struct rank_row *row) {
+    return row->is_timed && measurement_width_text(a, row->low, row->high) != NULL;
+}
+
 static void put_text(struct arena *a, struct str *s, const struct rank_row *row, const char *rank,
                      int width) {
     str_printf(s, "%-5s %-*s ", rank, width, row->name);
     if (row->is_timed)
-        str_printf(s, "%10s  %6.3gx  %s\n", clock_duration(a, row->time_s * 1e9), row->speedup,
-                   arena_printf(a, "%.3gx to %.3gx", row->low, row->high));
+        str_printf(s, "%10s  %7s  %s to %s%s\n", clock_duration(a, row->time_s * 1e9),
+                   measurement_ratio_text(a, row->speedup), measurement_ratio_text(a, row->low),
+                   measurement_ratio_text(a, row->high), is_wide(a, row) ? ", wide" : "");
     else
         str_printf(s, "%10s  %s\n", "", row->verdict);
 }
@@ -153,7 +159,7 @@ static void put_heading(struct str *s, enum rank_form form, const char *baseline
 const char *ranking_print(struct arena *a, struct ranking *r, enum rank_form form) {
     int *ranks = arena_alloc(a, (size_t)(r->n_rows + 1) * sizeof *ranks);
     int width = 9;
-    bool any_shared = false;
+    bool any_shared = false, any_wide = false;
     struct str s = {0};
     agree_on_times(a, r);
     qsort(r->rows, (size_t)r->n_rows, sizeof r->rows[0], by_speed);
@@ -165,6 +171,7 @@ const char *ranking_print(struct arena *a, struct ranking *r, enum rank_form for
     for (int i = 0; i < r->n_rows; i++) {
         const char *rank = rank_text(a, ranks, i, r->n_rows);
         any_shared = any_shared || *rank == '=';
+        any_wide = any_wide || is_wide(a, &r->rows[i]);
         if (form == RANK_CSV)
             put_csv(&s, &r->rows[i], ranks[i]);
         else if (form == RANK_MARKDOWN)
@@ -174,6 +181,16 @@ const char *ranking_print(struct arena *a, struct ranking *r, enum rank_form for
     }
     if (form == RANK_TEXT && any_shared)
         str_puts(&s, "=: not resolved from the first of that rank; more --seconds may\n");
+    if (form == RANK_TEXT && any_wide)
+        str_printf(&s,
+                   "wide: uncertain by more than a factor of %.0f; more --seconds, or a quieter "
+                   "machine\n",
+                   MEASUREMENT_WIDE);
+    if (form == RANK_TEXT && r->n_rows && r->rows[0].is_timed)
+        str_printf(&s,
+                   "times here are %s's, its median over all, divided by the speed-up; those "
+                   "above are each candidate's own\n",
+                   r->rows[0].baseline);
     if (form != RANK_CSV && r->n_left_out)
         str_printf(&s, "%d more are not listed\n", r->n_left_out);
     return str_take(a, &s);

@@ -21,6 +21,20 @@ int measurement_compare(const struct measurement *m) {
     return m->present ? measurement_order(m->speedup_low, m->speedup_high) : 0;
 }
 
+const char *measurement_ratio_text(struct arena *a, double ratio) {
+    return arena_printf(a, ratio < 1000 ? "%.3gx" : "%.0fx", ratio);
+}
+
+const char *measurement_width_text(struct arena *a, double low, double high) {
+    double factor = high / low;
+    if (measurement_order(low, high) == 0 || factor <= MEASUREMENT_WIDE)
+        return NULL;
+    // The lower end of what is slower may be zero.
+    return isfinite(factor)
+               ? arena_printf(a, "uncertain by a factor of %.*f", factor < 10 ? 1 : 0, factor)
+               : "uncertain by any factor";
+}
+
 bool measurement_counts(char mark) {
     return mark == MEASUREMENT_COUNTED || mark == MEASUREMENT_DISTURBED;
 }

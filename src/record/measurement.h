@@ -70,6 +70,15 @@ int measurement_compare(const struct measurement *m);
 // The same of an interval.
 int measurement_order(double low, double high);
 
+// "1.25x", "2000x".
+const char *measurement_ratio_text(struct arena *a, double ratio);
+
+// A word of warning on an interval that is resolved and still says little, for behind it:
+// "uncertain by a factor of 1710". NULL where its ends are within a factor of MEASUREMENT_WIDE, or
+// where nothing is resolved, which says enough.
+static const double MEASUREMENT_WIDE = 2;
+const char *measurement_width_text(struct arena *a, double low, double high);
+
 // Is a pair with this mark among the samples?
 bool measurement_counts(char mark);
 

@@ -45,9 +45,9 @@ static void put_cards(struct str *out, const struct run_view *v) {
     str_puts(out, "<div class=\"cards\">\n");
     if (!v->run.speedup_unknown)
         card(out, arena_printf(&a, "%.2fx", m->speedup),
-             arena_printf(&a, "faster than %s%s; %.2f to %.2f at %.0f%%", m->baseline,
+             arena_printf(&a, "faster than %s%s; %.2f to %.2f at %.0f%%%s", m->baseline,
                           measurement_compare(m) ? "" : ": not resolved", m->speedup_low,
-                          m->speedup_high, 100 * m->confidence));
+                          m->speedup_high, 100 * m->confidence, report_width(&a, m)));
     // A time from a table has no pairs.
     card(out, str_text(&time),
          m->n_pairs > 0 ? arena_printf(&a, "a call, median of %d pairs", m->n_pairs) : "a call");

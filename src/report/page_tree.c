@@ -195,7 +195,7 @@ void page_tree(struct str *out, const struct run_view *v) {
     if (n_screened > 0)
         str_printf(out,
                    "<input type=\"checkbox\" id=\"all\"/><label for=\"all\"> show the %d that "
-                   "lost a race too: timed roughly, not verified</label>\n",
+                   "lost a race too: the fastest call of a few, not verified</label>\n",
                    n_screened);
     str_puts(out, "<p id=\"find\" hidden=\"hidden\"><label>find <input type=\"search\"/></label> "
                   "<small>j and k walk, Enter unfolds</small></p>\n<div class=\"tree\">\n");

@@ -35,6 +35,9 @@ const char *report_bound_line(struct arena *a, const struct run *r);
 // "88% of reach, 71% of the speed of light" of a time; "" when neither is known.
 const char *report_fractions(struct arena *a, const struct run *r, double seconds);
 
+// ": uncertain by a factor of 7.7" for behind an interval that is resolved and wide, else "".
+const char *report_width(struct arena *a, const struct measurement *m);
+
 // "the least energy of those not slower than node 3, the fastest"; NULL: by time, and nothing is
 // said.
 const char *report_objective(struct arena *a, const struct run *r);

@@ -9,19 +9,19 @@
 
 static void say_champion(struct str *out, const struct run_view *v, const struct search_node *n) {
     const struct measurement *m = &v->run.confirm;
+    struct arena a = {0};
     struct str text = {0};
     str_printf(&text, "%lld.%d: ", (long long)v->run.id, n->number);
     report_seconds(&text, m->median_s, 0);
     if (v->run.speedup_unknown)
         str_printf(&text, ", speed-up unknown: %s", v->run.speedup_unknown);
     else
-        str_printf(&text, ", %.2fx over %s (%s%.2f to %.2f, %.0f%% interval)", m->speedup,
+        str_printf(&text, ", %.2fx over %s (%s%.2f to %.2f, %.0f%% interval%s)", m->speedup,
                    m->baseline, measurement_compare(m) ? "" : "not resolved: ", m->speedup_low,
-                   m->speedup_high, 100 * m->confidence);
+                   m->speedup_high, 100 * m->confidence, report_width(&a, m));
     str_puts(out, "champion  ");
     report_wrap(out, str_text(&text), 10, 10);
     str_reset(&text);
-    struct arena a = {0};
     const char *fractions = report_fractions(&a, &v->run, m->median_s);
     str_printf(out, "          %s%sconfirmed on fresh data, %d %s\n", fractions,
                *fractions ? "; " : "", m->n_pairs,

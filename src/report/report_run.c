@@ -36,6 +36,7 @@ static void put_speedup(struct str *out, const struct run *r) {
     if (r->speedup_unknown) {
         str_printf(out, ". Its speed-up is unknown: %s.", r->speedup_unknown);
     } else {
+        struct arena a = {0};
         bool is_resolved = measurement_compare(m) != 0;
         if (is_resolved)
             str_printf(out, ", %.2f times faster than %s (", m->speedup, m->baseline);
@@ -46,8 +47,10 @@ static void put_speedup(struct str *out, const struct run *r) {
             str_puts(out, "), ");
         else
             str_printf(out, ") is not resolved: %.2f times by the median, ", m->speedup);
-        str_printf(out, "interval %.2f to %.2f at %.0f%% confidence, from %d pairs.",
-                   m->speedup_low, m->speedup_high, 100 * m->confidence, m->n_pairs);
+        str_printf(out, "interval %.2f to %.2f at %.0f%% confidence, from %d pairs%s.",
+                   m->speedup_low, m->speedup_high, 100 * m->confidence, m->n_pairs,
+                   report_width(&a, m));
+        arena_reset(&a);
     }
 }
 
@@ -131,6 +134,11 @@ static void say_limits(struct str *out, const struct search_node *n) {
     heading(out, "What still limits it");
     if (n->n_findings == 0)
         str_puts(out, "Nothing that the tools can see.\n");
+    if (n->n_findings > 0 && n->measurement.present) {
+        str_puts(out, "By its profile when it was judged, with ");
+        report_seconds(out, n->measurement.median_s, 0);
+        str_puts(out, " a call:\n");
+    }
     for (int i = 0; i < n->n_findings; i++) {
         const struct finding *f = &n->findings[i];
         struct str text = {0};

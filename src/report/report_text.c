@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "model/bound.h"
+#include "record/measurement.h"
 #include "report/report_private.h"
 
 // Length of what must stay on one line: a word, and what a number counts or is measured in.
@@ -105,6 +106,11 @@ const char *report_fractions(struct arena *a, const struct run *r, double second
                         str_percent(a, light));
 }
 
+const char *report_width(struct arena *a, const struct measurement *m) {
+    const char *text = measurement_width_text(a, m->speedup_low, m->speedup_high);
+    return text ? arena_printf(a, ": %s", text) : "";
+}
+
 const char *report_start(const struct run *r) {
     return r->start.source && r->start.label ? r->start.label : "the default kernel";
 }
@@ -156,7 +162,8 @@ const char *report_stop_text(const char *reason) {
         const char *reason, *words;
     } table[] = {
         {"reach", "near enough to reach"},
-        {"plateau", "plateau: 16 evaluations without a significant gain"},
+        {"plateau",
+         "plateau: no significant gain in 16 evaluations, six screened ones counted as one"},
         {"evals", "the number of evaluations was used up"},
         {"seconds", "the time was used up"},
         {"exhausted", "nothing left to try"},

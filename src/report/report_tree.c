@@ -130,9 +130,11 @@ static void say_screened(struct str *out, const struct run_view *v) {
         if (n->state != NODE_SCREENED || had_no_turn(n))
             continue;
         if (is_first)
-            str_printf(out,
-                       "\nscreened: lost a race, timed roughly, not verified\n%6s  %-10s %9s  %s\n",
-                       "node", "from", "time", "move");
+            str_printf(
+                out,
+                "\nscreened: lost a race, timed roughly, not verified; the fastest call of a "
+                "few\n%6s  %-10s %9s  %s\n",
+                "node", "from", "fastest", "move");
         is_first = false;
         str_printf(out, "%6d  %-10d ", i, n->parent);
         report_seconds(out, n->screening.time_s, 9);
@@ -226,24 +228,24 @@ static void say_times(struct str *out, const struct run_view *v, const struct se
 static void say_measurement(struct str *out, const struct measurement *m) {
     if (!m->present)
         return;
+    struct arena a = {0};
     str_puts(out, "measured  ");
     report_seconds(out, m->median_s, 0);
     str_printf(out, " when it was judged, median of %d pairs; against %s ", m->n_pairs,
                m->baseline ? m->baseline : "itself");
     report_seconds(out, m->baseline_median_s, 0);
-    str_printf(out, "\nspeed-up  %.3fx (%.3f to %.3f, %.0f%% interval)\nmethod    ", m->speedup,
-               m->speedup_low, m->speedup_high, 100 * m->confidence);
+    str_printf(out, "\nspeed-up  %.3fx (%.3f to %.3f, %.0f%% interval%s)\nmethod    ", m->speedup,
+               m->speedup_low, m->speedup_high, 100 * m->confidence, report_width(&a, m));
     report_wrap(out, m->method ? m->method : "", 10, 10);
     if (m->clocks) {
         str_puts(out, "clocks    ");
         report_wrap(out, m->clocks, 10, 10);
     }
     if (m->energy.present) {
-        struct arena a = {0};
         str_puts(out, "energy    ");
         report_wrap(out, energy_text(&a, &m->energy), 10, 10);
-        arena_reset(&a);
     }
+    arena_reset(&a);
 }
 
 static void say_error(struct str *out, const struct error_stats *e) {

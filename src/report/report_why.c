@@ -110,13 +110,15 @@ static void say_unresolved(struct str *out, const struct run_view *v,
                    n_others);
     double disturbed = disturbed_fraction(v);
     if (n && disturbed > BUSY)
-        str_printf(&text, " The machine is busy, %.0f%% of the pairs were disturbed: a quieter one",
+        str_printf(&text,
+                   " The machine is busy, %.0f%% of the pairs were disturbed: a quieter one "
+                   "would help, or more time:",
                    100 * disturbed);
     else if (n)
-        str_puts(&text, " More time");
+        str_puts(&text, " More time would help:");
     if (n)
-        str_printf(&text, " would help, or hone optimize --resume %lld --seconds %.0f.",
-                   (long long)v->run.id, LONGER * v->run.max_seconds);
+        str_printf(&text, " hone optimize --resume %lld --seconds %.0f.", (long long)v->run.id,
+                   LONGER * v->run.max_seconds);
     put_note(out, str_text(&text));
     str_reset(&text);
 }

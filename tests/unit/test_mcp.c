@@ -213,12 +213,19 @@ Test(mcp, a_call_becomes_a_command_line) {
          "! verbose: expected true or false"},
         {"check", "{\"problem\":\"/etc/passwd\",\"format\":\"xml\"}", "! format: text or json"},
         {"emit", "{\"problem\":\"/etc/passwd\",\"json\":true}",
-         "! emit: there is no argument 'json'"},
+         "! emit: there is no argument 'json'; there are problem, kernel, target, plain, dim"},
+        {"check", "{\"file\":\"/etc/passwd\"}",
+         "! check: there is no argument 'file'; there are problem, dim, verbose, format"},
+        {"check", "{\"problm\":\"/etc/passwd\"}",
+         "! check: there is no argument 'problm' (did you mean 'problem'?); there are problem, dim, "
+         "verbose, format"},
         {"compare", "{\"problem\":\"/etc/passwd\",\"candidates\":[\"plain\"]}",
          "! candidates: expected a list of two texts or more"},
         {"optimize", "{\"problem\":\"/etc/passwd\",\"evals\":\"9\"}", "! evals: expected a number"},
         {"optimize", "{\"problem\":\"/etc/passwd\",\"llm\":\"x:y\"}",
-         "! optimize: there is no argument 'llm'"},
+         "! optimize: there is no argument 'llm'; there are problem, resume, start, seconds, "
+         "evals, "
+         "until, target, dim, seed, format"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         cr_expect_str_eq(line(&a, cases[i][0], cases[i][1]), cases[i][2]);

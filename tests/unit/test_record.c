@@ -135,6 +135,20 @@ Test(record, measurement_survives_its_json_form_and_absent_is_null) {
     arena_reset(&a);
 }
 
+// What is not resolved says enough; below the factor of two an interval speaks for itself.
+Test(record, a_wide_interval_has_a_word_of_warning) {
+    struct arena a = {0};
+    cr_expect_null(measurement_width_text(&a, 0.3, 20));
+    cr_expect_null(measurement_width_text(&a, 1.1, 2.1));
+    cr_expect_str_eq(measurement_width_text(&a, 1.17, 2000), "uncertain by a factor of 1709");
+    cr_expect_str_eq(measurement_width_text(&a, 2, 5), "uncertain by a factor of 2.5");
+    cr_expect_str_eq(measurement_width_text(&a, 0.1, 0.4), "uncertain by a factor of 4.0");
+    cr_expect_str_eq(measurement_width_text(&a, 0, 0.4), "uncertain by any factor");
+    cr_expect_str_eq(measurement_ratio_text(&a, 1.1751), "1.18x");
+    cr_expect_str_eq(measurement_ratio_text(&a, 2000.4), "2000x");
+    arena_reset(&a);
+}
+
 Test(record, all_pairs_survive_the_json_form_of_a_measurement) {
     struct arena a = {0};
     struct error err = {0};

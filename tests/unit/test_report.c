@@ -130,7 +130,7 @@ Test(report, says_champion_baseline_interval_and_reach) {
     report_result(&out, &v);
     expect_in(&out, "champion  7.1: 1 ms, 3.00x over plain (2.90 to 3.10, 99% interval)\n");
     expect_in(&out, "50% of reach; confirmed on fresh data");
-    expect_in(&out, "stopped   plateau: 16 evaluations without a significant gain");
+    expect_in(&out, "stopped   plateau: no significant gain in 16 evaluations, six screened ones");
     expect_in(&out, "hone export 7 -o p-kernel");
     expect_narrow(&out);
     str_reset(&out);
@@ -202,7 +202,7 @@ Test(report, shows_what_was_only_screened_apart) {
     cr_assert(apart, "%s", str_text(&out));
     cr_expect(
         strstr(apart,
-               "  node  from            time  move\n     3  0               4 ms  y: vec 8 -> 16"),
+               "  node  from         fastest  move\n     3  0               4 ms  y: vec 8 -> 16"),
         "%s", apart);
     cr_expect(strstr(apart, "about 0.50x over default by 2 pairs, 1 round\n"), "%s", apart);
     cr_expect_not(strstr(apart, "\n  2"), "judged ones stand before: %s", apart);
@@ -328,6 +328,33 @@ Test(report, shows_what_a_model_expected_beside_what_came_of_it) {
     expect_in(&out, "   3.20x     2.00x  1 over 0\n");
     expect_in(&out, "   5.00x         -  2 over 1: no-compile\n");
     expect_narrow(&out);
+    str_reset(&out);
+}
+
+// One that excludes 1 and says little else is told as what it is.
+Test(report, says_that_a_resolved_interval_is_wide) {
+    struct run_view v = sample_view();
+    struct str out = {0};
+    v.run.confirm.speedup_low = 1.17;
+    v.run.confirm.speedup_high = 2000;
+    report_result(&out, &v);
+    report_run(&out, &v);
+    report_page(&out, &v, NULL);
+    expect_in(&out, "plain (1.17 to 2000.00, 99% interval: uncertain\n"
+                    "          by a factor of 1709)\n");
+    expect_in(&out, "99% confidence, from 1 pairs: uncertain by a factor of 1709.");
+    expect_in(&out, "1.17 to 2000.00 at 99%: uncertain by a factor of 1709<");
+    str_reset(&out);
+}
+
+// Findings are of the candidate as it was judged; the result above them of the confirmation.
+Test(report, says_which_time_its_findings_go_by) {
+    struct run_view v = sample_view();
+    struct str out = {0};
+    v.run.confirm.median_s = 1.5e-3;
+    report_run(&out, &v);
+    expect_in(&out, "Node 7.1 takes 1.5 ms");
+    expect_in(&out, "\nBy its profile when it was judged, with 1 ms a call:\n- reach (high)");
     str_reset(&out);
 }
 
