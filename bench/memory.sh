@@ -6,7 +6,8 @@
 # START=default as hone optimize begins: with the default kernel, or with memory's where that should be faster. Counted are
 # evaluations until the best is within 5% of the table's best. Nothing is compiled or timed, so the same command gives the
 # same numbers. In the environment: POLICY names another than the default; SKIP="g7 s7" leaves siblings out and ONLY="g7 s7"
-# takes the pairs that one of them is in (held out while the rest was looked at); TAUGHT=all has all others teach one memory.
+# takes the pairs that one of them is in (held out while the rest was looked at); TAUGHT=all has all others teach one memory;
+# RACE=24 searches by races, whose counts are told twice: of what was judged, and of what was timed, screened kernels included.
 set -eu
 hone=$(realpath "$1")
 seeds=$2
@@ -19,7 +20,7 @@ export XDG_CACHE_HOME="$work/cache" XDG_DATA_HOME="$work/data"
 # teach DIR NAME MEMORY
 teach() {
     "$hone" optimize "$1/$2.hone" --target "table:$1/$2.table" --memory "$3" --evals 40 --until 1 \
-        ${POLICY:+--policy "$POLICY"} --store "$work/runs.db" >/dev/null
+        ${POLICY:+--policy "$POLICY"} ${RACE:+--race "$RACE"} --store "$work/runs.db" >/dev/null
 }
 
 # is_meant A B: is this pair to be looked at?
@@ -34,10 +35,11 @@ is_meant() {
 # compare DIR A B MEMORY: a row of the table; A is who taught.
 compare() {
     "$hone" suite "$1/$3.table" --memory "$4" --vary memory=on,off --seeds "$seeds" --csv \
-        ${POLICY:+--policy "$POLICY"} --start "${START:-any}" >"$work/csv"
-    awk -F, -v head="| $(basename "$1") | $2 | $3 |" -v asked="$(basename "$1")-$3" 'NR == 2 { warm = $4 } NR == 3 { cold = $4 }
+        ${RACE:+--race "$RACE"} ${POLICY:+--policy "$POLICY"} --start "${START:-any}" >"$work/csv"
+    awk -F, -v head="| $(basename "$1") | $2 | $3 |" -v asked="$(basename "$1")-$3" 'NR == 2 { warm = $4; warm_timed = $4 + $8 } NR == 3 { cold = $4; cold_timed = $4 + $8 }
         END { printf "%s %.2f | %.2f | %.0f%% |\n", head, cold, warm, 100 * (1 - warm / cold)
-              print cold, warm, asked >>"'"$work/all"'" }' "$work/csv"
+              print cold, warm, asked >>"'"$work/all"'"
+              print cold_timed, warm_timed, asked >>"'"$work/timed"'" }' "$work/csv"
 }
 
 printf '| tables | taught by | asked | cold | warm | fewer |\n|---|---|---|---:|---:|---:|\n'
@@ -59,9 +61,10 @@ for dir in "$@"; do
         [ ! -e "$all" ] || compare "$dir" others "$b" "$all"
     done
 done
-# All pairs together, with a bootstrap of the ratio of sums (2000 draws, 95%): over pairs, and over the problems that were
+# together FILE WHAT: all pairs together, with a bootstrap of the ratio of sums (2000 draws, 95%): over pairs, and over the problems that were
 # asked, all pairs of one of them together, since these have the cold run in common.
-awk '{ c[NR] = $1; w[NR] = $2; cs += $1; ws += $2; less += $2 < $1; more += $2 > $1
+together() {
+    awk -v what="$2" '{ c[NR] = $1; w[NR] = $2; cs += $1; ws += $2; less += $2 < $1; more += $2 > $1
        if (!($3 in at)) at[$3] = np++
        pc[at[$3]] += $1; pw[at[$3]] += $2 }
     function interval(of, n,    d, i, j, k, x, y, v) {
@@ -78,6 +81,9 @@ awk '{ c[NR] = $1; w[NR] = $2; cs += $1; ws += $2; less += $2 < $1; more += $2 >
     }
     END {
         srand(1)
-        printf "\n%d pairs: %.2f evaluations cold, %.2f warm: %.0f%% fewer (%s over pairs, %s over problems); fewer in %d, more in %d\n",
-            NR, cs / NR, ws / NR, 100 * (1 - ws / cs), interval(0, NR), interval(1, np), less, more
-    }' "$work/all"
+        printf "\n%d pairs: %.2f %s cold, %.2f warm: %.0f%% fewer (%s over pairs, %s over problems); fewer in %d, more in %d\n",
+            NR, cs / NR, what, ws / NR, 100 * (1 - ws / cs), interval(0, NR), interval(1, np), less, more
+    }' "$1"
+}
+together "$work/all" evaluations
+[ -z "${RACE:-}" ] || together "$work/timed" "kernels timed"

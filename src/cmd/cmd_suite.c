@@ -13,12 +13,12 @@
 #include "cmd/ticker.h"
 #include "ops/op_suite.h"
 
-enum { SEEDS = 100, SEEDS_MAX = 1000000, THREADS_MAX = 256 };
+enum { SEEDS = 100, SEEDS_MAX = 1000000, THREADS_MAX = 256, RACED_MAX = 256 };
 
 struct suite_options {
     struct suite_request request;
     const char *start;
-    int64_t jobs;
+    int64_t jobs, race;
     bool json, csv, markdown, quiet;
 };
 
@@ -44,6 +44,9 @@ static const struct option_row rows[] = {
         "where policies are compared: expert (the default) or blind"),
     ROW("memory", OPTION_STRING, "FILE", request.memory,
         "what other runs taught, read and not written (none)"),
+    ROW("race", OPTION_INT, "N", race,
+        "race N kernel blocks at once and judge the best; evaluations are what is judged (1: judge "
+        "each)"),
     ROW("jobs", OPTION_INT, "N", jobs, "threads (one per CPU)"),
     ROW("json", OPTION_FLAG, NULL, json, "print one hone.suite/1 document"),
     ROW("csv", OPTION_FLAG, NULL, csv, "print a row for each value and table"),
@@ -76,16 +79,16 @@ static const char *base_name(const char *path) {
 }
 
 static void print_csv(const struct suite_outcome *o) {
-    printf("table,%s,seeds,evals,evals_low,evals_high,evals_median,missed", o->key);
+    printf("table,%s,seeds,evals,evals_low,evals_high,evals_median,screened,missed", o->key);
     for (int k = 0; k < SUITE_POINTS; k++)
         printf(",found_%d", suite_points[k]);
     puts("");
     for (int t = 0; t < o->n_tables; t++)
         for (int v = 0; v < o->n_values; v++) {
             const struct suite_cell *c = &o->cells[t * o->n_values + v];
-            printf("%s,%s,%lld,%.4g,%.4g,%.4g,%.4g,%.4g", o->tables[t].path, o->values[v],
+            printf("%s,%s,%lld,%.4g,%.4g,%.4g,%.4g,%.4g,%.4g", o->tables[t].path, o->values[v],
                    (long long)o->seeds, c->evals.mean, c->evals.low, c->evals.high, c->evals_median,
-                   c->missed);
+                   c->screened, c->missed);
             for (int k = 0; k < SUITE_POINTS; k++)
                 printf(",%.4f", c->found[k].mean);
             puts("");
@@ -101,6 +104,8 @@ static void print_head(const struct suite_outcome *o) {
            (long long)o->seeds, o->n_tables,
            o->from_default ? "the table's first block" : "a block that the seed draws",
            100 * o->within);
+    if (o->race > 0)
+        printf("in races of %d; evaluations are of those that came through\n", o->race);
 }
 
 static void print_markdown(const struct suite_outcome *o) {
@@ -180,6 +185,9 @@ static bool check(struct suite_options *o, struct error *err) {
     if (o->jobs < 0 || o->jobs > THREADS_MAX)
         return error_set(err, ERROR_USAGE, "suite: at most %d threads", THREADS_MAX);
     o->request.n_threads = (int)o->jobs;
+    if (o->race < 0 || o->race > RACED_MAX)
+        return error_set(err, ERROR_USAGE, "suite: a --race has at most %d candidates", RACED_MAX);
+    o->request.race = o->race > 1 ? (int)o->race : 0;
     o->request.from_default = o->start && strcmp(o->start, "default") == 0;
     return !o->start || o->request.from_default || strcmp(o->start, "any") == 0 ||
            error_set(err, ERROR_USAGE, "suite: --start is any or default");

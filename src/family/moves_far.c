@@ -233,6 +233,27 @@ static struct move *far_in_set(struct arena *a, const struct problem *p, const s
     return moves;
 }
 
+struct scored {
+    double score;
+    struct move move;
+};
+
+static int by_score(const void *x, const void *y) {
+    const struct scored *a = x, *b = y;
+    return (a->score < b->score) - (a->score > b->score);
+}
+
+void moves_far_draw(struct move *moves, int n, struct rng *rng) {
+    struct arena scratch = {0};
+    struct scored *scored = arena_array(&scratch, struct scored, n + 1);
+    for (int i = 0; i < n; i++)
+        scored[i] = (struct scored){moves[i].prior / doubt + gumbel(rng), moves[i]};
+    qsort(scored, (size_t)n, sizeof *scored, by_score);
+    for (int i = 0; i < n; i++)
+        moves[i] = scored[i].move;
+    arena_reset(&scratch);
+}
+
 struct move *moves_far(struct arena *a, const struct problem *p, const struct target *t,
                        const struct kernel *k, int room, struct rng *rng, int *n_moves) {
     if (t->blocks)

@@ -18,6 +18,10 @@ struct rng;
 struct move *moves_far(struct arena *a, const struct problem *p, const struct target *t,
                        const struct kernel *k, int room, struct rng *rng, int *n_moves);
 
+// Has moves of a bounded space in the order that chance gives those of a grid: each estimate is
+// moved in the measure in which estimates err.
+void moves_far_draw(struct move *moves, int n, struct rng *rng);
+
 enum { MOVES_FAR_MOST = 6000 };
 
 // The prior of a block that is complete and legal, as moves have it.

@@ -42,15 +42,16 @@ struct move *moves_untried(struct arena *a, const struct brief *brief, int *n_mo
 
 struct move *moves_far_untried(struct arena *a, const struct brief *brief, int room, int *n_moves) {
     const struct problem *p = brief->problem;
-    int n_best, most = 2 * room + FAR_MORE;  // so many may be tried that few are left
+    int n_best, n_drawn, n = 0, most = 2 * room + FAR_MORE;  // many may be tried already
     struct move *best = moves_far(a, p, brief->target, brief->kernel, 1, NULL, &n_best);
-    struct move *drawn = moves_far(a, p, brief->target, brief->kernel, most, brief->rng, n_moves);
-    struct move *moves = arena_array(a, struct move, most + 1);
+    struct move *drawn = moves_far(a, p, brief->target, brief->kernel, most, brief->rng, &n_drawn);
+    if (brief->target->blocks)
+        moves_far_draw(drawn, n_drawn, brief->rng);  // all of them, in no order of chance yet
+    struct move *moves = arena_array(a, struct move, n_drawn + 1);
     // The best by the prior alone comes first, and not twice.
-    int n = n_best;
     if (n_best > 0)
-        moves[0] = best[0];
-    for (int i = 0; i < *n_moves; i++)
+        moves[n++] = best[0];
+    for (int i = 0; i < n_drawn; i++)
         if (n_best == 0 || strcmp(drawn[i].words, best[0].words) != 0)
             moves[n++] = drawn[i];
     *n_moves = keep_untried(brief, moves, n);

@@ -125,11 +125,12 @@ const char *session_facts_text(struct session *s) {
 }
 
 // How many blocks are raced at once: 0 where each is judged. A model proposes one at a time, and
-// workers of a spool judge alone.
+// workers of a spool judge alone. On a table a verdict costs nothing: there is a race only where
+// somebody asks for one.
 static int race_size(const struct session *s) {
     const struct optimize_request *q = s->q;
-    bool can_race = !q->spool && !s->table && s->proposer != &proposer_team && q->batch <= 1;
-    if (q->race > 0 || !can_race)
+    bool can_race = !q->spool && s->proposer != &proposer_team && q->batch <= 1;
+    if (q->race > 0 || !can_race || s->table)
         return q->race > 1 && can_race ? (int)q->race : 0;
     int64_t n = RACE_PER_CPU * sysconf(_SC_NPROCESSORS_ONLN);
     return n < RACE_LEAST ? RACE_LEAST : n > RACE_MOST ? RACE_MOST : (int)n;

@@ -46,7 +46,8 @@ struct setting {
 
 // What came of one run.
 struct suite_run {
-    int evals;  // until it was within; as many as the table has and one more where it never was
+    int evals;     // until it was within; as many as the table has and one more where it never was
+    int screened;  // likewise, by races
     int n_evals;
     bool is_missed;
     float found[SUITE_POINTS];
@@ -94,6 +95,8 @@ static void on_event(const struct event *e, void *ctx) {
     for (int i = 0; i < SUITE_POINTS; i++)
         if (run->n_evals <= suite_points[i])
             run->found[i] = isfinite(w->best_s) ? (float)(w->table->judge.best_s / w->best_s) : 0;
+    if (run->is_missed)
+        run->screened = e->n_screened;
     if (run->is_missed && w->best_s * (1 - 1e-9) <= w->table->judge.best_s * (1 + w->within)) {
         run->is_missed = false;
         run->evals = run->n_evals;
@@ -172,6 +175,7 @@ static bool run_once(struct op_table *t, const struct told *told, const struct s
     struct run run = {.problem_name = t->problem->name,
                       .seed = (uint64_t)seed,
                       .batch = 1,
+                      .race = s->q->race,
                       .max_seconds = 1e9,
                       .until = INFINITY,
                       .champion = -1};
@@ -284,6 +288,7 @@ static void fill_cell(struct suite *s, int table, int value, double *evals) {
     double *found = arena_array(s->a, double, n);
     for (int64_t i = 0; i < n; i++) {
         evals[i] = runs[i].evals;
+        c->screened += runs[i].screened / (double)n;
         c->missed += runs[i].is_missed / (double)n;
         s->out->n_evals += runs[i].n_evals;
     }
@@ -394,7 +399,8 @@ bool op_suite(struct arena *a, const struct suite_request *q, struct suite_outco
     *out = (struct suite_outcome){.n_tables = q->n_tables,
                                   .seeds = q->seeds,
                                   .within = q->within,
-                                  .from_default = q->from_default};
+                                  .from_default = q->from_default,
+                                  .race = q->race};
     if (!read_vary(&s, err))
         return false;
     out->tables = arena_array(a, struct suite_table, q->n_tables);
@@ -432,9 +438,9 @@ static json_t *table_json(const struct suite_outcome *o, int t) {
     for (int v = 0; v < o->n_values; v++) {
         const struct suite_cell *c = &o->cells[t * o->n_values + v];
         json_object_set_new(cells, o->values[v],
-                            json_pack("{s:o, s:f, s:f, s:o}", "evals", mean_json(&c->evals),
-                                      "evals_median", c->evals_median, "missed", c->missed, "found",
-                                      found_json(c)));
+                            json_pack("{s:o, s:f, s:f, s:f, s:o}", "evals", mean_json(&c->evals),
+                                      "evals_median", c->evals_median, "screened", c->screened,
+                                      "missed", c->missed, "found", found_json(c)));
     }
     return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:f, s:f, s:o}", "table", d->path, "problem",
                      d->problem, "device", d->device, "blocks", d->n_blocks, "ok", d->n_ok,
@@ -452,10 +458,10 @@ json_t *suite_to_json(const struct suite_outcome *o) {
                             json_pack("{s:f, s:o, s:o}", "evals", x->evals, "ratio",
                                       mean_json(&x->ratio), "p", json_optional_real(x->p)));
     }
-    return json_pack("{s:s, s:s, s:I, s:f, s:s, s:s, s:I, s:I, s:f, s:o, s:o}", "schema",
+    return json_pack("{s:s, s:s, s:I, s:f, s:s, s:i, s:s, s:I, s:I, s:f, s:o, s:o}", "schema",
                      "hone.suite/1", "vary", o->key, "seeds", (json_int_t)o->seeds, "within",
-                     o->within, "start", o->from_default ? "default" : "any", "against",
-                     o->values[o->n_values - 1], "runs", (json_int_t)o->n_runs, "evaluations",
-                     (json_int_t)o->n_evals, "elapsed_s", o->elapsed_s, "tables", tables, "all",
-                     totals);
+                     o->within, "start", o->from_default ? "default" : "any", "race", o->race,
+                     "against", o->values[o->n_values - 1], "runs", (json_int_t)o->n_runs,
+                     "evaluations", (json_int_t)o->n_evals, "elapsed_s", o->elapsed_s, "tables",
+                     tables, "all", totals);
 }

@@ -24,6 +24,7 @@ struct suite_request {
     int64_t seeds;
     double within;      // 0.05: within 5% of the table's best
     bool from_default;  // begin with the table's first block; else with one that the seed draws
+    int race;           // so many blocks are raced at once; 0: each is judged
     int n_threads;      // 0: one per CPU
     bool (*is_stopped)(void);  // asked between runs; may be NULL
     // Called after each run, by any thread, one at a time; may be NULL.
@@ -40,7 +41,8 @@ struct suite_mean {
 struct suite_cell {
     struct suite_mean evals;  // to within so much of the best
     double evals_median;
-    double missed;                          // share of runs that never came there
+    double screened;  // mean of those that lost a race before that, and so were not judged
+    double missed;    // share of runs that never came there
     struct suite_mean found[SUITE_POINTS];  // the table's best time over the best found so far
 };
 
@@ -67,6 +69,7 @@ struct suite_outcome {
     int64_t seeds;
     double within;
     bool from_default;
+    int race;
     struct suite_cell *cells;  // of table t and value v: [t * n_values + v]
     struct suite_total totals[SUITE_VALUES_MAX];
     int64_t n_runs, n_evals;

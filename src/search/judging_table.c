@@ -80,6 +80,55 @@ static bool judge(void *ctx, struct arena *a, const struct eval_job *job,
     return true;
 }
 
+// ---- races
+
+// Survivors are no slower than this against the incumbent, as in a race on a device (eval/race.c).
+static const double WORTHWHILE = 0.97;
+
+static struct screening screen(struct arena *a, const struct judge_table *j,
+                               const struct race_job *job, const struct candidate *c) {
+    const struct table_row *row = row_of(j, c), *incumbent = row_of(j, job->incumbent);
+    struct screening s = {
+        .present = true, .against = job->incumbent->label, .speedup = NAN, .time_s = NAN};
+    if (!row || row->verdict != VERDICT_OK) {
+        s.fault =
+            row ? arena_printf(a, "%s: so it is in the table", verdict_kind_name(row->verdict))
+                : arena_printf(a, "illegal: the table %s does not have this block", j->name);
+        return s;
+    }
+    s.n_rounds = s.n_pairs = 1;
+    s.time_s = row->time_s;
+    if (incumbent && incumbent->verdict == VERDICT_OK)
+        s.speedup = incumbent->time_s / row->time_s;
+    return s;
+}
+
+// The fastest that has not come through yet; of equals the one that was proposed first.
+static struct screening *next_fastest(struct screening *screenings, int n) {
+    struct screening *fastest = NULL;
+    for (int i = 0; i < n; i++)
+        if (!screenings[i].survived && isfinite(screenings[i].time_s) &&
+            (!fastest || screenings[i].time_s < fastest->time_s))
+            fastest = &screenings[i];
+    return fastest;
+}
+
+// A rough time is the table's own: what a race decides is exact here, and takes no time.
+static bool race(void *ctx, struct arena *a, const struct race_job *job,
+                 struct screening *screenings, struct error *err) {
+    const struct judge_table *j = ctx;
+    (void)err;
+    for (int i = 0; i < job->n_candidates; i++)
+        screenings[i] = screen(a, j, job, &job->candidates[i]);
+    for (int k = 0; k < job->n_survivors; k++) {
+        struct screening *s = next_fastest(screenings, job->n_candidates);
+        if (!s || s->speedup < WORTHWHILE)
+            break;
+        s->survived = true;
+    }
+    return true;
+}
+
 struct judging judging_of_table(struct arena *a, struct judge_table *j, const struct table *t,
                                 const char *name) {
     *j = (struct judge_table){
@@ -91,5 +140,5 @@ struct judging judging_of_table(struct arena *a, struct judge_table *j, const st
         j->n_ok++;
         j->best_s = fmin(j->best_s, t->rows[i].time_s);
     }
-    return (struct judging){.judge = judge, .ctx = j};
+    return (struct judging){.judge = judge, .ctx = j, .race = race};
 }

@@ -310,7 +310,8 @@ static struct item *next_item(const struct search_context *c, struct pool *p) {
 
 static void shade_items(struct item *items, int n, const struct item *x) {
     for (int i = 0; i < n; i++)
-        items[i].gain *= 1 - exp(-features_distance(&items[i].features, &x->features) / NEAR);
+        if (items[i].gain >= 0)  // below is what was taken: -1 times 0 would bring it back
+            items[i].gain *= 1 - exp(-features_distance(&items[i].features, &x->features) / NEAR);
 }
 
 // Of several that are proposed at once the next shall tell something else: what is near to one that

@@ -4,6 +4,8 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "family/block_set.h"
+#include "family/enumerate.h"
 #include "family/lower.h"
 #include "lang/lang.h"
 #include "mind/priors.h"
@@ -168,6 +170,32 @@ Test(mind, the_expert_goes_far_in_a_race) {
         cr_expect(i >= ROOM / 2 || is_near, "the near ones come first");
     }
     cr_expect_gt(n_far, 0);
+}
+
+// A bounded space is drawn from too: another seed, another order, and nothing beyond it.
+Test(mind, the_expert_draws_from_a_bounded_space_in_a_race) {
+    enum { ROOM = 12 };
+    struct brief brief = sample_brief();
+    struct enumerated some;
+    const char *text[3] = {"", "", ""};
+    struct target bounded = target;
+    enumerate_blocks(&a, brief.problem, &target, brief.kernel, 60, 1, &some);
+    bounded.blocks = block_set_new(&a);
+    for (int i = 0; i < some.n; i++)
+        block_set_add(bounded.blocks, some.texts[i]);
+    brief.target = &bounded;
+    brief.is_race = true;
+    for (int k = 0; k < 3; k++) {
+        struct proposal many[ROOM];
+        rng_init(&rng, k == 2 ? 8 : 7);
+        cr_assert_eq(proposer_expert.propose(&a, &brief, many, ROOM), ROOM);
+        for (int i = 0; i < ROOM; i++) {
+            cr_expect(block_set_has(bounded.blocks, kernel_print(&a, many[i].kernel)));
+            text[k] = arena_printf(&a, "%s%s\n", text[k], many[i].move);
+        }
+    }
+    cr_expect_str_eq(text[0], text[1]);
+    cr_expect_str_neq(text[0], text[2]);
 }
 
 // From the facts of a launch over the findings to the move: what the loop does on a GPU.

@@ -5,6 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/error.h"
+#include "family/block_set.h"
+#include "family/enumerate.h"
+#include "family/lower.h"
 #include "loop_table.h"
 #include "mind/proposer.h"
 #include "search/policy.h"
@@ -70,6 +74,33 @@ Test(policy_runs, every_policy_ends_where_nothing_passes) {
         for (int k = 1; k < n; k++)
             cr_expect_eq(nodes[k].parent, 0, "%s: node %d", policies[i]->name, k);
     }
+}
+
+// In a race many are taken of what is left at once, down to the last.
+Test(policy_runs, every_policy_ends_a_race_where_nothing_is_left, .timeout = 120) {
+    struct kernel k = {0};
+    struct enumerated some;
+    lower_default(&a, problem, &target, &k);
+    enumerate_blocks(&a, problem, &target, &k, 24, 1, &some);
+    target.blocks = block_set_new(&a);
+    for (int i = 0; i < some.n; i++)
+        block_set_add(target.blocks, some.texts[i]);
+    for (int i = 0; policies[i]; i++) {
+        struct setting s = usual;
+        struct table t = plain_table;
+        struct run run;
+        s.db = arena_printf(&a, "%s.db", policies[i]->name);
+        s.policy = policies[i];
+        s.proposer = &proposer_expert;
+        s.evals = 100;
+        s.race = 16;
+        cr_assert(go(&s, &t, &run), "%s: %s", policies[i]->name, err.text);
+        cr_expect(run.n_nodes > 16 && run.n_nodes <= some.n, "%s: %d nodes", policies[i]->name,
+                  run.n_nodes);
+        cr_expect_str_eq(run.stop_reason, "exhausted", "%s: %s", policies[i]->name,
+                         run.stop_reason);
+    }
+    target.blocks = NULL;
 }
 
 Test(policy_runs, evolve_crosses_what_it_found) {

@@ -181,6 +181,37 @@ Test(table, judges_by_its_rows) {
     arena_reset(&a);
 }
 
+// The fastest come through, unless they are clearly slower than the incumbent; what is not ok
+// cannot.
+Test(table, races_by_its_rows) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct table_row rows[] = {
+        {"first", VERDICT_OK, 4e-6, 1, 1, NULL},     {"fast", VERDICT_OK, 2e-6, 1, 1, NULL},
+        {"bad", VERDICT_WRONG, NAN, NAN, NAN, NULL}, {"near", VERDICT_OK, 4.1e-6, 1, 1, NULL},
+        {"slow", VERDICT_OK, 4.2e-6, 1, 1, NULL},
+    };
+    struct table t = {.rows = rows, .n_rows = 5, .plain = {.time_s = NAN}};
+    struct judge_table state;
+    struct judging j = judging_of_table(&a, &state, &t, "x.table");
+    struct candidate first = block("first"), field[] = {block("slow"), block("bad"), block("none"),
+                                                        block("near"), block("fast")};
+    struct screening s[5];
+    struct race_job job = {
+        .candidates = field, .n_candidates = 5, .incumbent = &first, .n_survivors = 3};
+    cr_assert(j.race(j.ctx, &a, &job, s, &err));
+    cr_expect(s[4].survived && s[4].speedup == 2 && s[4].time_s == 2e-6 && !s[4].fault);
+    cr_expect(s[3].survived && !s[0].survived, "4.2 is beyond 3% of 4, 4.1 is not");
+    cr_expect(!s[1].survived && isnan(s[1].speedup) && !s[1].is_untimed);
+    cr_expect(strstr(s[1].fault, "wrong") && strstr(s[2].fault, "x.table does not have"));
+    for (int i = 0; i < 5; i++)
+        cr_expect(s[i].present && strcmp(s[i].against, "b") == 0);
+    job.n_survivors = 1;
+    cr_assert(j.race(j.ctx, &a, &job, s, &err));
+    cr_expect(s[4].survived && !s[3].survived);
+    arena_reset(&a);
+}
+
 // A table may be of a hone without `plain`, or that could not time it.
 Test(table, has_no_time_of_a_baseline_that_it_lacks) {
     struct arena a = {0};
