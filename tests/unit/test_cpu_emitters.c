@@ -68,11 +68,12 @@ Test(scan_cpu, any_shape_axis_and_direction) {
         {"2, 1025", 1, "scan  vec 4  unroll 2  grain 2  split 1  store cached"},
         {"2, 2101", 1, "scan  vec 16  unroll 2  grain 1  split 2  store cached"},
         {"1, 4096", 1, "scan  vec 8  unroll 1  grain 1  split 4  store stream"},
-        {"7, 5", 0, "scan  vec 4  unroll 1  grain 4  split 1  store cached"},
-        {"9, 40", 0, "scan  vec 8  unroll 1  grain 16  split 1  store stream"},
+        {"7, 5", 0, "scan  vec 4  unroll 4  grain 4  split 1  store cached"},
+        {"9, 40", 0, "scan  vec 8  unroll 2  grain 16  split 1  store stream"},
         {"3, 6, 21", 1, "scan  vec 4  unroll 2  grain 8  split 1  store cached"},
-        {"2, 1030, 5", 1, "scan  vec 4  unroll 1  grain 4  split 1  store cached"},
-        {"2100, 9", 0, "scan  vec 8  unroll 1  grain 8  split 2  store cached"},
+        {"2, 1030, 5", 1, "scan  vec 4  unroll 4  grain 4  split 1  store cached"},
+        {"3, 40", 0, "scan  vec 8  unroll 8  grain 16  split 1  store stream"},
+        {"2100, 9", 0, "scan  vec 8  unroll 8  grain 8  split 2  store cached"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int way = 0; way < 4; way++) {
