@@ -126,6 +126,21 @@ Test(scan_cpu, rejects_what_it_cannot_do) {
     arena_reset(&a);
 }
 
+// Tables so large that a row is asked for before its turn: at the last places there is none left to
+// ask for, and a row may end within a vector.
+Test(map_cpu, rows_of_large_tables) {
+    static const char *const widths[] = {"520", "521", "1400"};
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "problem p\nparam w : f32[8192, %s]\nin i : i64[5, 7] ~ index(8192)\n"
+                 "out y : f32[5, 7, %s]\ny = embedding(w, i) + 1\n",
+                 widths[i], widths[i]);
+        check(text, i == 1 ? "map  vec 8  unroll 2  grain 1024  store cached"
+                           : "map  vec 8  unroll 1  grain 4096  store stream");
+    }
+}
+
 Test(map_tiles_cpu, any_permutation_edge_and_type) {
     static const char *const texts[][2] = {
         {"problem p\nin x : f32[33, 50]\nout y : f32[50, 33]\ny = x.T\n",
