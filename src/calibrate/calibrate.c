@@ -24,6 +24,7 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/uncached.h"
 #include "build/compile.h"
 #include "calibrate/ceilings_cuda.h"
 #include "calibrate/cpu_costs.h"
@@ -144,7 +145,8 @@ static bool start(struct bench *b, struct error *err) {
                                .n_threads = b->t->n_threads,
                                .inputs = &b->inputs,
                                .outputs = &b->outputs,
-                               .made_fd = -1};
+                               .made_fd = -1,
+                               .bypasses_caches = true};
     layout_make(b->a, &b->layout, &b->plan, b->n_slots);
     if (!memory_file_open(&b->inputs, b->layout.file_bytes[FILE_INPUTS], err) ||
         !memory_file_open(&b->outputs, b->layout.file_bytes[FILE_OUTPUTS], err) ||
@@ -296,20 +298,27 @@ static bool measure_traffic(struct bench *b, struct ceilings *c, struct error *e
     return true;
 }
 
-// What the judge does with a slot between two calls: new inputs, a look at the outputs, poison.
+// What the judge does with a slot between two calls: new inputs, a look at the outputs, poison;
+// what it writes goes past the caches.
 static void turn_over(struct bench *b, const struct row *row, int64_t bytes) {
     char *at[BUFFER_C + 1];
     for (int i = BUFFER_A; i <= BUFFER_C; i++)
         at[i] = (i == BUFFER_C ? b->outputs.bytes : b->inputs.bytes) +
                 layout_offset(&b->layout, i, b->slot) + layout_lead(&b->layout, i, b->slot);
     for (int i = BUFFER_A; i < BUFFER_A + row->reads; i++)
-        for (int64_t k = 0; k < bytes / 4; k++)
-            ((float *)at[i])[k] = (float)(k % 251) * 1e-3f;
+        for (int64_t k = 0; k < bytes / LINE_BYTES; k++) {
+            float line[LINE_BYTES / 4];
+            for (int64_t e = 0; e < LINE_BYTES / 4; e++)
+                line[e] = (float)((k * (LINE_BYTES / 4) + e) % 251) * 1e-3f;
+            copy_past_caches(at[i] + k * LINE_BYTES, line, sizeof line);
+        }
     if (!row->writes)
         return;
-    for (int64_t k = 0; k < bytes; k += LINE_BYTES)
+    static const char nothing[LINE_BYTES];
+    for (int64_t k = 0; k < bytes; k += LINE_BYTES) {
         b->seen += at[BUFFER_C][k];
-    memset(at[BUFFER_C], 0, (size_t)bytes);
+        copy_past_caches(at[BUFFER_C] + k, nothing, sizeof nothing);
+    }
 }
 
 // One size of one row: a rotation over all slots that nobody looks at, then one that counts.

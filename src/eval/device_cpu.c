@@ -132,7 +132,8 @@ static bool begin(struct judge *j, struct arena *a, struct subject *s, struct ve
                                .n_threads = j->settings.n_threads,
                                .inputs = &j->files[FILE_INPUTS],
                                .outputs = &j->files[FILE_OUTPUTS],
-                               .made_fd = j->page_maker.made_fd};
+                               .made_fd = j->page_maker.made_fd,
+                               .bypasses_caches = j->settings.llc_bytes > 0};
     struct stretch starting = judge_begin(j);
     runner_close(&j->ended);
     s->is_open = true;

@@ -27,6 +27,7 @@
 #include "base/frame.h"
 #include "base/parallel.h"
 #include "base/str.h"
+#include "base/uncached.h"
 #include "eval/crew.h"
 
 enum { GRACE_MOST = 9 };  // times what a call may take
@@ -150,6 +151,7 @@ bool runner_begin(struct runner *r, const struct runner_spec *spec, struct error
     *r = (struct runner){.plan = spec->plan,
                          .faults_a_call = NAN,
                          .n_threads = spec->n_threads,
+                         .bypasses_caches = spec->bypasses_caches,
                          .outputs = spec->outputs,
                          .process = {.socket = -1},
                          .control_fd = -1};
@@ -521,25 +523,38 @@ char *runner_bytes(const struct runner *r, int buffer, int slot) {
     return pages(r, buffer, slot) + layout_lead(&r->layout, buffer, slot);
 }
 
+// Pages of one word.
+struct filling {
+    char *bytes;
+    bool bypasses_caches;
+};
+
 // The pages behind the first one, each as that.
 static void copy_pages(void *ctx, int64_t begin, int64_t end) {
-    char *bytes = ctx;
+    const struct filling *f = ctx;
     for (int64_t i = begin + 1; i <= end; i++)
-        memcpy(bytes + i * LAYOUT_PAGE, bytes, LAYOUT_PAGE);
+        if (f->bypasses_caches)
+            copy_past_caches(f->bytes + i * LAYOUT_PAGE, f->bytes, LAYOUT_PAGE);
+        else
+            memcpy(f->bytes + i * LAYOUT_PAGE, f->bytes, LAYOUT_PAGE);
 }
 
-// Whole pages; the first word by word, the others from it, as fast as memory can copy.
-static void fill_pages(char *bytes, int64_t size, uint32_t word, int n_threads) {
+// Whole pages; the first word by word, the others from it, as fast as memory can copy. Past the
+// caches, since what lies there and is not in memory yet would be written by the next call, in its
+// time.
+static void fill_pages(struct filling *f, int64_t size, uint32_t word, int n_threads) {
     enum { GRAIN = 256 };
     for (int i = 0; i < LAYOUT_PAGE; i += 4)
-        memcpy(bytes + i, &word, 4);
-    parallel_for(n_threads, size / LAYOUT_PAGE - 1, GRAIN, copy_pages, bytes);
+        memcpy(f->bytes + i, &word, 4);
+    parallel_for(n_threads, size / LAYOUT_PAGE - 1, GRAIN, copy_pages, f);
 }
 
 void runner_poison(const struct runner *r, enum layout_file file, int slot, uint32_t poison) {
     for (int b = 0; b < r->layout.n_buffers; b++)
-        if (r->layout.buffers[b].file == file)
-            fill_pages(pages(r, b, slot), r->layout.buffers[b].span_bytes, poison, r->n_threads);
+        if (r->layout.buffers[b].file == file) {
+            struct filling f = {pages(r, b, slot), r->bypasses_caches};
+            fill_pages(&f, r->layout.buffers[b].span_bytes, poison, r->n_threads);
+        }
 }
 
 static bool holds_word(const char *bytes, int64_t from, int64_t to, uint32_t word) {

@@ -20,6 +20,7 @@ struct runner_spec {
     int n_slots, n_threads;
     const struct memory_file *inputs, *outputs;  // of all slots, as the layout has them
     int made_fd;  // a page maker's: the runner waits for it before it maps; -1: it does not
+    bool bypasses_caches;  // runner_poison() does: calls shall find the caches cold
 };
 
 enum runner_status {
@@ -36,6 +37,7 @@ struct runner {
     struct arena arena;  // of the layout
     struct layout layout;
     int n_threads;
+    bool bypasses_caches;
     struct control *control;
     struct memory_file scratch, stacks;
     struct control *loaded;             // the page as it was once the candidate was loaded

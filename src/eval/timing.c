@@ -3,8 +3,9 @@
 // Pairs come in blocks of two, ABBA or BAAB by a fair coin, so that drift cancels. Inputs of every
 // timed call are drawn for it alone, just before it (device.h, renew): no result that was kept or
 // computed ahead is of any use, and elements drawn by chance show it (subject.c). They are written
-// past the caches, and outputs take turns over slots, so caches are cold in the same way for
-// both. Now and then there is a call that does not count, on data that have been used before: equal
+// past the caches, as outputs are poisoned, and both take turns over slots: so caches are cold in
+// the same way for both, and hold nothing of ours that a call would have to write to memory first.
+// Now and then there is a call that does not count, on data that have been used before: equal
 // inputs must give equal bits.
 //
 // Where subject and baseline have processes of their own (GPU), these differ a little from each

@@ -51,11 +51,66 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
 struct body {
     const struct region *region;
     bool stream, asks;
+    struct map_rows rows;           // of a table, by indices
+    int row_group;                  // in which the next place asks for another row; -1: none
+    const struct loop_expr *later;  // where the row begins that a later place asks for
 };
 
+// Rows of a table lie anywhere, so the processor cannot know which one is next: ask for the row of
+// a place further on, ROWS_AHEAD bytes of rows or more. (An embedding of 16384 rows of 2 KiB on two
+// cores of an EPYC: 1.25 ms without, 1.04 ms one row ahead, 0.91 two, 0.90 four.)
+enum { ROWS_AHEAD = 4096, ROWS_WORTH = 16 << 20 };
+
+static void find_rows(const struct lowering *l, struct body *body) {
+    const struct graph *g = l->region->graph;
+    const struct space *space = &l->space;
+    body->row_group = -1;
+    if (!map_find_rows(l->region, &body->rows))
+        return;
+    const struct node *table = &g->nodes[body->rows.table];
+    int axis = g->nodes[body->rows.index].shape.rank, last = space->n_groups - 1;
+    bool is_large = dtype_size(table->dtype, shape_count(&table->shape)) >= ROWS_WORTH;
+    if (is_large && space->group[axis] == last && space->group[axis - 1] == last - 1)
+        body->row_group = last - 1;
+}
+
+// Said once for all vectors of a row, so in the scope around them.
+static const struct loop_expr *later_row(const struct body *body, const struct scope *s) {
+    const struct lowering *l = s->lowering;
+    const struct map_rows *m = &body->rows;
+    struct arena *a = l->arena;
+    int g = body->row_group;
+    enum dtype type = l->region->graph->nodes[m->table].dtype;
+    int64_t ahead = ROWS_AHEAD / dtype_size(type, m->width);
+    struct scope later = {.lowering = l, .builder = s->builder, .lane_group = -1, .lanes = 1};
+    for (int i = 0; i <= g; i++)
+        later.index[i] = s->index[i];
+    later.index[g] = loop_binary(a, LOOP_ADD, s->index[g], loop_int(a, ahead > 1 ? ahead : 1));
+    later.index[g] = loop_binary(a, LOOP_MIN, loop_int(a, l->space.count[g] - 1), later.index[g]);
+    struct axis_map map = map_identity(l->region->graph->nodes[m->index].shape.rank);
+    const struct loop_expr *row = point_value(&later, m->index, &map);
+    row = row->dtype == LOOP_I64 ? row : loop_cast(a, row, LOOP_I64);
+    row = loop_to_index(a, row, 0, m->n_rows - 1);
+    const struct loop_expr *at = loop_binary(a, LOOP_MUL, row, loop_int(a, m->width));
+    if (l->offset && l->offset[m->table])
+        at = loop_binary(a, LOOP_ADD, l->offset[m->table], at);
+    return loop_let(s->builder, "later", at);
+}
+
+static void ask_row(struct body *body, struct scope *s) {
+    const struct lowering *l = s->lowering;
+    const struct loop_expr *column = s->index[body->row_group + 1];
+    if (!body->later)
+        body->later = later_row(body, s->outer);
+    loop_prefetch(s->builder, l->buffer[body->rows.table],
+                  loop_binary(l->arena, LOOP_ADD, body->later, column));
+}
+
 static void store_values(void *ctx, struct scope *s, const struct loop_expr *copy) {
-    const struct body *body = ctx;
+    struct body *body = ctx;
     (void)copy;
+    if (body->row_group >= 0 && s->lanes > 1)
+        ask_row(body, s);
     for (int i = 0; i < body->region->n_values; i++) {
         int rank = body->region->graph->nodes[body->region->value[i]].shape.rank;
         struct axis_map map = map_identity(rank);
@@ -68,8 +123,10 @@ static void store_values(void *ctx, struct scope *s, const struct loop_expr *cop
 static void lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage) {
     (void)f;
     map_build_space(l);
-    struct body body = {l->region, stage_word_is(stage, "store", "stream"),
-                        ahead_is_worth(l->region)};
+    struct body body = {.region = l->region,
+                        .stream = stage_word_is(stage, "store", "stream"),
+                        .asks = ahead_is_worth(l->region)};
+    find_rows(l, &body);
     struct deal_kernel k = {.name = arena_printf(l->arena, "%s_map", stage->values[0]),
                             .n_groups = l->space.n_groups,
                             .grain = stage_number(stage, "grain", 0),

@@ -2,9 +2,9 @@
 //
 // Along (elements of a line are neighbours) a vector is scanned within its lanes, and what came
 // before it is carried in a register. Across (elements of neighbouring lines are neighbours) a
-// block takes a strip of lines and walks them side by side, row after row, with what came before in
-// local arrays. Either way sums are kept in two parts, of the run of RUN_TERMS elements under way
-// and of all runs before it, so that rounding errors of long lines stay small.
+// block takes a strip of lines and walks them side by side, some rows at a time, with what came
+// before in local arrays. Either way sums are kept in two parts, of the run of RUN_TERMS elements
+// under way and of all runs before it, so that rounding errors of long lines stay small.
 //
 // Where lines are few, blocks share them: sums of pieces, sums of those before each piece, and then
 // the scan, which reads everything again.
@@ -13,16 +13,20 @@
 #include "family/scan_form.h"
 #include "family/sweep.h"
 #include "ir/detail.h"
+#include "loop/range.h"
 
 static const int vec_grid[] = {1, 4, 8, 16, -1};
-static const int unroll_grid[] = {1, 2, 4, -1};
+static const int unroll_grid[] = {1, 2, 4, 8, -1};
 static const int grain_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, -1};
 static const int split_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, -1};
 static const char *const store_words[] = {"cached", "stream", NULL};
 
 static const struct knob knobs[] = {
     {.name = "vec", .summary = "lanes of a vector", .n_parts = 1, .grid = {vec_grid}},
-    {.name = "unroll", .summary = "vectors per turn", .n_parts = 1, .grid = {unroll_grid}},
+    {.name = "unroll",
+     .summary = "vectors per turn, across of as many rows",
+     .n_parts = 1,
+     .grid = {unroll_grid}},
     {.name = "grain", .summary = "lines of a block", .n_parts = 1, .grid = {grain_grid}},
     {.name = "split",
      .change = CHANGE_COMBINE,
@@ -50,6 +54,8 @@ struct build {
     struct loop_buffer *before;            // of those before it; NULL: the first run is all
     const struct loop_expr *begin, *line;  // of the strip in the innermost group; along: the line
     const struct loop_expr *part;          // which piece
+    const struct loop_expr *row;           // across: the first of a turn, in the order of the scan
+    int n_rows;                            // of that turn
 };
 
 static const struct loop_expr *number(const struct build *x, int64_t v) {
@@ -122,7 +128,7 @@ static void each_place(struct build *x, struct scope *s, sweep_fn fn) {
         return;
     }
     struct arena *a = x->l->arena;
-    struct sweep w = {.name = "j", .group = x->last, .lanes = x->vec, .unroll = x->unroll};
+    struct sweep w = {.name = "j", .group = x->last, .lanes = x->vec, .unroll = 1};
     w.begin = x->begin;
     w.end = op2(x, LOOP_ADD, x->begin, number(x, x->grain));
     w.end = loop_binary(a, LOOP_MIN, x->l->space.extent[x->last], w.end);
@@ -173,16 +179,38 @@ static void store_results(const struct build *x, struct scope *s, const struct l
         point_store(s, i, &map, x->stream);
 }
 
-// Across: one row of the strip.
+// Across: a vector of the strip in each row of a turn, whose sum stays in a register meanwhile.
 static void scan_across(void *ctx, struct scope *s, const struct loop_expr *copy) {
     struct build *x = ctx;
     (void)copy;
-    const struct loop_expr *own = argument(x, s);
-    const struct loop_expr *old = loop_let(s->builder, "open", get(x, x->open, s));
-    const struct loop_expr *now = loop_let(s->builder, "sum", join(x, old, own));
-    put(x, x->open, s, now);
-    if (x->stores)
-        store_results(x, s, total(x, s, x->node->detail->exclusive ? old : now));
+    const struct loop_expr *sum = loop_let(s->builder, "open", get(x, x->open, s));
+    for (int r = 0; r < x->n_rows; r++) {
+        struct scope row = scope_inside(s, s->builder);
+        row.lane_group = s->lane_group;
+        row.lanes = s->lanes;
+        const struct loop_expr *p = op2(x, LOOP_ADD, x->row, number(x, r));
+        row.index[x->axis] =
+            x->node->detail->reverse ? op2(x, LOOP_SUB, number(x, x->f->length - 1), p) : p;
+        const struct loop_expr *old = sum, *own = argument(x, &row);
+        sum = loop_let(s->builder, "sum", join(x, old, own));
+        if (x->stores)
+            store_results(x, &row, total(x, s, x->node->detail->exclusive ? old : sum));
+    }
+    put(x, x->open, s, sum);
+}
+
+// Across: rows [begin, end), so many in a turn.
+static void scan_rows(struct build *x, struct scope *s, const struct loop_expr *begin,
+                      const struct loop_expr *end, int n_rows) {
+    struct loop_builder b;
+    if (range_at_most(end, begin))
+        return;
+    struct loop_for f = {"p", begin, end, n_rows, false};
+    x->row = loop_open_for(s->builder, &f, &b);
+    x->n_rows = n_rows;
+    struct scope row = scope_inside(s, &b);
+    each_place(x, &row, scan_across);
+    loop_close(s->builder, &b);
 }
 
 static const struct loop_expr *last_lane(const struct build *x, const struct loop_expr *e) {
@@ -227,14 +255,14 @@ static void scan_run(struct build *x, struct scope *s, const struct loop_expr *r
         sweep_build(s, &w, scan_along, x);
         return;
     }
-    struct loop_builder b;
-    struct loop_for f = {"p", run, end, 1, false};
-    const struct loop_expr *p = loop_open_for(s->builder, &f, &b);
-    struct scope row = scope_inside(s, &b);
-    row.index[x->axis] =
-        x->node->detail->reverse ? op2(x, LOOP_SUB, number(x, x->f->length - 1), p) : p;
-    each_place(x, &row, scan_across);
-    loop_close(s->builder, &b);
+    const struct loop_expr *turns = end;
+    if (sweep_multiple(x->f->length, RUN_TERMS) % x->unroll != 0) {
+        turns = op2(x, LOOP_DIV, op2(x, LOOP_SUB, end, run), number(x, x->unroll));
+        turns = op2(x, LOOP_ADD, run, op2(x, LOOP_MUL, turns, number(x, x->unroll)));
+    }
+    scan_rows(x, s, run, turns, x->unroll);
+    if (turns != end)
+        scan_rows(x, s, turns, end, 1);
 }
 
 static void scan_piece(struct build *x, struct scope *s) {
@@ -411,7 +439,8 @@ static void defaults(const struct form *form, const struct target *t, struct ker
     if (split > 1)  // so that none waits for the last
         split = split < 128 && f->length / (4 * split) >= PIECE_MIN ? 2 * split : split;
     stage_set(s, "vec", 0, default_vec(t, form->lanes));
-    stage_set(s, "unroll", 0, f->is_along ? 2 : 1);
+    // Four rows in a turn: sums go through memory once for four rows, and reads are in four places.
+    stage_set(s, "unroll", 0, f->is_along ? 2 : f->length >= 4 ? 4 : 1);
     stage_set(s, "grain", 0, grain);
     stage_set(s, "split", 0, split);
     region_count(form->region, &w);
@@ -424,11 +453,12 @@ static double estimate(const struct form *form, const struct target *t,
                        const struct kernel_stage *s) {
     const struct scan_form *f = form->scan;
     int64_t grain = stage_number(s, "grain", 0), split = stage_number(s, "split", 0);
-    double work = (f->is_along ? 4 : 2) * (split > 1 ? 1.7 : 1);
+    int rows = stage_number(s, "unroll", 0);
+    double work = (f->is_along ? 4 : 1 + 1.0 / rows) * (split > 1 ? 1.7 : 1);
     double seconds = estimate_stream(form->region, t, s, work, 0.3) * (split > 1 ? 1.5 : 1);
     double blocks = (double)f->n_lines / (double)grain * (double)split;
     // Short stretches of a strip's rows are fetched line by line.
-    double stretch = f->is_along ? 0 : 32.0 / (double)grain;
+    double stretch = f->is_along ? 0 : 32.0 / (double)grain + 0.25 / rows;
     return seconds * (1 + stretch + (double)t->n_threads / (blocks + 0.1)) + blocks * 100e-9;
 }
 

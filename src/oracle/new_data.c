@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "base/uncached.h"
 #include "hone_inputs.h"
 #include "ir/inputs.h"
 
@@ -219,16 +220,10 @@ static void make(const struct draw *d, int64_t at, void *out) {
 // ---- putting it in its place
 
 static void put(const struct draw *d, char *to, const char *from, int64_t bytes) {
-    int64_t done = 0;
-#if defined(__x86_64__)
-    if (d->bypasses_caches && (uintptr_t)to % 16 == 0)
-        for (; done + 16 <= bytes; done += 16)
-            _mm_stream_si128((__m128i *)(void *)(to + done),
-                             _mm_load_si128((const __m128i *)(const void *)(from + done)));
-#else
-    (void)d;
-#endif
-    memcpy(to + done, from + done, (size_t)(bytes - done));
+    if (d->bypasses_caches)
+        copy_past_caches(to, from, (size_t)bytes);
+    else
+        memcpy(to, from, (size_t)bytes);
 }
 
 static void fill(void *ctx, int64_t begin, int64_t end) {
@@ -239,9 +234,6 @@ static void fill(void *ctx, int64_t begin, int64_t end) {
         make(d, at, piece);
         put(d, (char *)d->out + dtype_size(d->type, at), piece, dtype_size(d->type, n));
     }
-#if defined(__x86_64__)
-    _mm_sfence();
-#endif
 }
 
 // What was written by ordinary stores leaves the caches again.
