@@ -71,9 +71,10 @@ struct judge_device {
     // An output's values, for evidence; valid until the next call. What was expected is in the
     // oracle's own memory afterwards.
     const void *(*values)(struct judge *j, struct subject *s, int slot, int output);
-    // Called when the results have been looked at: its threads rest, and what they run from here to
-    // the next call is part of that call's time. May be NULL: nothing can run.
-    void (*note_rest)(struct subject *s);
+    // Called when the results have been looked at: wait until its threads wait for the next call;
+    // what they ran too long is in `call`. False: one does not come back from a block. May be
+    // NULL: nothing can run.
+    bool (*settle)(struct subject *s, struct call_result *call);
     // Called around calls of the other one: it cannot run meanwhile, whatever it left behind. May
     // be NULL: nothing of it can run unless it is called.
     void (*pause)(struct subject *s);

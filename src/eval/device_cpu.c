@@ -18,9 +18,7 @@
 static const int64_t memory_max_bytes = (int64_t)1 << 30;
 static const int64_t scratch_max_bytes = (int64_t)4 << 30;
 // What a thread may run beyond the call, known exactly once it sleeps.
-static const int64_t linger_ns = 10000;
-// And of one that had its turn only after the call was over: it wakes up and goes to sleep again.
-static const int64_t stir_ns = 30000;
+static const double linger_s = 10e-6, linger_share = 0.01;
 
 // Slots so that what one call touches is out of the caches when its slot comes again.
 static void choose_layout(struct judge *j) {
@@ -271,26 +269,10 @@ static bool is_untouched(struct judge *j, struct subject *s, int slot) {
     return true;
 }
 
-// What one of its threads may run outside of a call of so many seconds, and once it rests.
-static double linger_most_ns(double call_s) {
-    return (double)linger_ns + 0.01e9 * call_s;
-}
-
-static double stir_most_ns(double call_s) {
-    return (double)stir_ns + 0.01e9 * call_s;
-}
-
-static double outside_s(const struct subject *s, double call_s) {
-    double linger = (double)s->runner.lingered_ns - linger_most_ns(call_s);
-    double stir = (double)s->runner.stirred_ns - stir_most_ns(call_s);
-    return 1e-9 * fmax(0, fmax(linger, stir));
-}
-
 static void call(struct judge *j, struct subject *s, int slot, int64_t timeout_ns,
                  struct call_result *result) {
     (void)j;
     runner_call(&s->runner, slot, timeout_ns, result);
-    result->outside_s = outside_s(s, result->time_s);
 }
 
 static void explain(struct arena *a, struct subject *s, enum runner_status status,
@@ -412,8 +394,13 @@ static void resume_runner(struct subject *s) {
     runner_resume(&s->runner);
 }
 
-static void note_rest(struct subject *s) {
-    runner_note_rest(&s->runner);
+static bool settle(struct subject *s, struct call_result *c) {
+    int64_t lingered_ns;
+    if (!runner_settle(&s->runner, c, &lingered_ns))
+        return false;
+    double beyond_s = 1e-9 * (double)lingered_ns - linger_s - linger_share * c->time_s;
+    c->outside_s = fmax(0, beyond_s);
+    return true;
 }
 
 // Clearings come first in a call, and in the shares.
@@ -527,7 +514,7 @@ const struct judge_device judge_device_cpu = {
     .count_unwritten = count_unwritten,
     .spot_check = check_spots,
     .values = values,
-    .note_rest = note_rest,
+    .settle = settle,
     .pause = pause_runner,
     .resume = resume_runner,
     .describe = describe,

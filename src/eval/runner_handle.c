@@ -35,6 +35,9 @@ enum { GRACE_MOST = 9 };  // times what a call may take
 // Only for what never ends: starting a process takes long where there is other work.
 static const int64_t load_timeout_ns = 30000000000;
 static const int64_t tick_ns = 20000000;  // how long a death can go unnoticed
+// A thread that has answered needs microseconds to wait for the next call; on a machine with much
+// other work it waits for its processor first.
+static const int64_t away_most_ns = 2000000000;
 
 static bool fail_errno(struct error *err, const char *what) {
     return error_set(err, ERROR_IO, "%s: %s", what, strerror(errno));
@@ -126,6 +129,8 @@ static void watch_threads(struct runner *r) {
         r->stat_fds[at] = open(path, O_RDONLY | O_CLOEXEC);
         snprintf(path, sizeof path, "/proc/%d/task/%lld/stat", (int)r->process.pid, tid);
         r->state_fds[at] = open(path, O_RDONLY | O_CLOEXEC);
+        snprintf(path, sizeof path, "/proc/%d/task/%lld/syscall", (int)r->process.pid, tid);
+        r->place_fds[at] = open(path, O_RDONLY | O_CLOEXEC);
         perf_open((pid_t)tid, perf_events, PERF_EVENTS_MAX, &r->counters[at]);
         cpu_set_t allowed;
         if (is_first)
@@ -137,6 +142,29 @@ static void watch_threads(struct runner *r) {
         closedir(tasks);
 }
 
+// "202 0x7f.. 0x0 ..": the wait that a thread sleeps in, but for the value that it waits to change.
+// False: it runs, or sleeps in something else.
+static bool read_place(int fd, struct thread_place *p) {
+    char text[192];
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = '\0';
+    return sscanf(text, "%llu %llx %llx %*x %llx %*x %*x %llx %llx", &p->call, &p->word,
+                  &p->operation, &p->timeout, &p->stack, &p->code) == 6;
+}
+
+// Where its threads wait before there was a call. Unknown where the system does not say.
+static void note_places(struct runner *r) {
+    enum { LOOKS_MOST = 1000 };
+    struct timespec moment = {.tv_nsec = 20000};
+    for (int i = 0; i <= r->n_threads; i++)
+        for (int k = 0; k < LOOKS_MOST && r->place_fds[i] >= 0; k++) {
+            if (read_place(r->place_fds[i], &r->places[i]))
+                break;
+            r->places[i] = (struct thread_place){0};
+            nanosleep(&moment, NULL);
+        }
+}
+
 // Keep what must not be read again from a page that the candidate can write.
 static void note_facts(struct runner *r) {
     r->sandbox_level = r->control->sandbox_level;
@@ -145,6 +173,7 @@ static void note_facts(struct runner *r) {
         abort();
     memcpy(r->loaded, r->control, sizeof *r->loaded);
     watch_threads(r);
+    note_places(r);
 }
 
 bool runner_begin(struct runner *r, const struct runner_spec *spec, struct error *err) {
@@ -156,7 +185,7 @@ bool runner_begin(struct runner *r, const struct runner_spec *spec, struct error
                          .process = {.socket = -1},
                          .control_fd = -1};
     for (int i = 0; i <= THREADS_MAX; i++)
-        r->stat_fds[i] = r->state_fds[i] = -1;
+        r->stat_fds[i] = r->state_fds[i] = r->place_fds[i] = -1;
     for (int i = 0; i < PERF_EVENTS_MAX; i++)
         r->counts_a_call[i] = r->counted[i] = NAN;
     struct arena a = {0};
@@ -208,6 +237,8 @@ void runner_close(struct runner *r) {
             close(r->stat_fds[i]);
         if (r->state_fds[i] > 0)
             close(r->state_fds[i]);
+        if (r->place_fds[i] > 0)
+            close(r->place_fds[i]);
         perf_close(&r->counters[i]);
     }
     if (r->control)
@@ -241,36 +272,45 @@ static void read_times(const struct runner *r, struct thread_times *t) {
     }
 }
 
-// Between two calls a thread sleeps. What it ran since the last call began, beyond the length of
-// that call, it ran when it should not have; a sleeping thread's time is known exactly.
-// A thread that slept during the call could run as long afterwards: so what each runs once the
-// results have been looked at is counted by itself. The first thread has nothing to do in a call.
-static void note_lingering(struct runner *r, const struct thread_times *now) {
-    int64_t most = 0, most_since = 0;
-    for (int i = 0; i <= r->n_threads; i++) {
-        int64_t allowed = i < r->n_threads ? (int64_t)(1e9 * r->call_s) : 0;
-        int64_t ran = now->ran_ns[i] - r->ran_ns[i] - allowed;
-        int64_t since = now->ran_ns[i] - r->rested_ns[i];
-        most = r->ran_ns[i] && ran > most ? ran : most;
-        most_since = r->rested_ns[i] && since > most_since ? since : most_since;
-        r->ran_ns[i] = now->ran_ns[i];
-        r->rested_ns[i] = 0;
-    }
-    r->lingered_ns = most;
-    r->stirred_ns = most_since;
+// Does a thread sleep? "123 (name) S ...": the name may hold anything.
+static bool is_asleep(int fd) {
+    char text[128];
+    ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = '\0';
+    const char *end = strrchr(text, ')');
+    return n <= 0 || !end || end[1] != ' ' || end[2] == 'S';
 }
 
-// What it ran too much is counted up to here.
+// Do all threads wait for a call, as they did before there was a candidate: in the same place of
+// our own code, without a time limit, on the same stack?
+static bool all_wait(const struct runner *r) {
+    for (int i = 0; i <= r->n_threads; i++) {
+        struct thread_place now = {0};
+        const struct thread_place *first = &r->places[i];
+        bool is_known = first->code != 0;
+        if (is_known ? !read_place(r->place_fds[i], &now) || memcmp(&now, first, sizeof now) != 0
+                     : !is_asleep(r->state_fds[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool wait_until_all_wait(struct runner *r) {
+    struct timespec moment = {.tv_nsec = 20000};
+    int64_t deadline_ns = clock_now_ns() + away_most_ns;
+    while (!all_wait(r)) {
+        if (clock_now_ns() > deadline_ns || interrupt_seen())
+            return false;
+        if (!runner_is_alive(r))
+            return true;  // found out by the next call
+        nanosleep(&moment, NULL);
+    }
+    return true;
+}
+
 void runner_pause(struct runner *r) {
     siginfo_t info;
-    struct thread_times now;
-    if (r->is_paused || r->process.pid <= 0)
-        return;
-    read_times(r, &now);
-    note_lingering(r, &now);
-    r->lingered_before_ns = r->lingered_ns;
-    r->stirred_before_ns = r->stirred_ns;
-    if (kill(r->process.pid, SIGSTOP) != 0)
+    if (r->is_paused || r->process.pid <= 0 || kill(r->process.pid, SIGSTOP) != 0)
         return;
     r->is_paused = true;
     while (waitid(P_PID, (id_t)r->process.pid, &info, WSTOPPED | WEXITED | WNOWAIT) < 0 &&
@@ -278,46 +318,28 @@ void runner_pause(struct runner *r) {
     }
 }
 
-// Do all of its threads sleep? "123 (name) S ...": the name may hold anything.
-static bool all_sleep(const struct runner *r) {
-    for (int i = 0; i <= r->n_threads; i++) {
-        char text[128];
-        ssize_t n = r->state_fds[i] < 0 ? -1 : pread(r->state_fds[i], text, sizeof text - 1, 0);
-        text[n > 0 ? n : 0] = '\0';
-        const char *end = strrchr(text, ')');
-        if (n > 0 && end && end[1] == ' ' && end[2] != 'S')
-            return false;
-    }
-    return true;
-}
-
-// Its threads wake up and go to sleep again, which takes each some 50 us of a processor. What they
-// run from there to the call, which has new data to look at, is counted.
+// Its threads wake up and go to sleep again, which takes each some 50 us of a processor.
 void runner_resume(struct runner *r) {
-    enum { LOOKS_MOST = 1000 };
-    struct timespec moment = {.tv_nsec = 20000};
-    struct thread_times now;
     if (!r->is_paused)
         return;
     kill(r->process.pid, SIGCONT);
     r->is_paused = false;
-    for (int i = 0; i < LOOKS_MOST && !all_sleep(r); i++)
-        nanosleep(&moment, NULL);
-    read_times(r, &now);
-    for (int i = 0; i <= r->n_threads; i++)
-        r->ran_ns[i] = r->rested_ns[i] = now.ran_ns[i];
-    r->call_s = 0;
+    wait_until_all_wait(r);
 }
 
-static int64_t larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-void runner_note_rest(struct runner *r) {
+// A sleeping thread's time is known exactly. The first one has nothing to do in a call.
+bool runner_settle(struct runner *r, const struct call_result *call, int64_t *lingered_ns) {
     struct thread_times now;
+    if (!wait_until_all_wait(r))
+        return false;
     read_times(r, &now);
-    for (int i = 0; i <= r->n_threads; i++)
-        r->rested_ns[i] = now.ran_ns[i];
+    *lingered_ns = 0;
+    for (int i = 0; i <= r->n_threads; i++) {
+        int64_t allowed = i < r->n_threads ? (int64_t)(1e9 * call->time_s) : 0;
+        int64_t ran = now.ran_ns[i] - r->ran_ns[i] - allowed;
+        *lingered_ns = ran > *lingered_ns ? ran : *lingered_ns;
+    }
+    return true;
 }
 
 // Nothing of a call is there for the next one: stacks hold no number below what sleeping threads
@@ -479,10 +501,7 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
     runner_resume(r);
     wipe(r);
     read_times(r, &before);
-    note_lingering(r, &before);
-    r->lingered_ns = larger(r->lingered_ns, r->lingered_before_ns);
-    r->stirred_ns = larger(r->stirred_ns, r->stirred_before_ns);
-    r->lingered_before_ns = r->stirred_before_ns = 0;
+    memcpy(r->ran_ns, before.ran_ns, sizeof r->ran_ns);
     c->slot = (uint32_t)slot;
     c->fp_changed = 0;
     uint32_t call = c->call + 1;
@@ -496,7 +515,7 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
 
     read_times(r, &after);
     result->was_idle = result->status == RUNNER_TIMEOUT && was_idle(r, &w, &after);
-    result->time_s = r->call_s = (double)(end_ns - start_ns) * 1e-9;
+    result->time_s = (double)(end_ns - start_ns) * 1e-9;
     result->fp_changed = c->fp_changed;
     double busy_ns = 0;
     for (int i = 0; i < r->n_threads; i++) {

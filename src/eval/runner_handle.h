@@ -31,6 +31,11 @@ enum runner_status {
     RUNNER_BROKEN,  // not the candidate's fault
 };
 
+// The wait that a thread sleeps in (/proc/PID/task/TID/syscall).
+struct thread_place {
+    unsigned long long call, word, operation, timeout, stack, code;
+};
+
 struct runner {
     struct process process;
     const struct plan *plan;
@@ -46,14 +51,14 @@ struct runner {
     // /proc/PID/task/TID/schedstat, -1 when it cannot be read; the last is the first thread's,
     // which only waits.
     int stat_fds[THREADS_MAX + 1];
-    int state_fds[THREADS_MAX + 1];  // the same of .../stat
-    int n_pinned;                    // of its threads: those that may run on one processor alone
+    int state_fds[THREADS_MAX + 1];               // the same of .../stat
+    int place_fds[THREADS_MAX + 1];               // the same of .../syscall
+    struct thread_place places[THREADS_MAX + 1];  // before it was called; all 0: not known
+    int n_pinned;  // of its threads: those that may run on one processor alone
     bool is_paused;
     bool is_loaded;  // there is a candidate in it
     int sandbox_level;
-    double call_s;                    // how long that call took
-    int64_t ran_ns[THREADS_MAX + 1];  // processor time of each thread when it began
-    int64_t lingered_ns;  // of the call before it: the most that a thread ran longer than it took
+    int64_t ran_ns[THREADS_MAX + 1];  // processor time of each thread when the last call began
     // How a call's time divides between its steps, as the runner tells it; of late calls mostly.
     double step_share[CONTROL_STEPS_MAX];
     bool has_shares;
@@ -62,11 +67,7 @@ struct runner {
     struct perf_thread counters[THREADS_MAX + 1];  // as state_fds
     double counted[PERF_EVENTS_MAX];               // of all threads, when the last call ended
     double counts_a_call[PERF_EVENTS_MAX];  // of the call with the fewest cycles; NAN: not known
-    int64_t
-        rested_ns[THREADS_MAX + 1];  // the same when its results had been looked at; 0: not read
-    int64_t stirred_ns;              // the most that one ran from there to the next call
-    int64_t lingered_before_ns, stirred_before_ns;  // both, when it was paused in between
-    struct process_result end;                      // once it has ended
+    struct process_result end;              // once it has ended
 };
 
 // Start a runner: it maps its buffers while we do something else, such as compiling. False only
@@ -86,7 +87,7 @@ bool runner_is_alive(struct runner *r);
 struct call_result {
     enum runner_status status;
     double time_s;       // CPU: judge's clock, from the command to the answer; GPU: by events
-    double outside_s;    // CPU: what a thread ran before it, since the last one, beyond waking up
+    double outside_s;    // CPU: what a thread ran longer than it took, beyond going to sleep
     int64_t delayed_ns;  // the longest that one of its threads waited for a processor
     double thread_busy;  // as the runner tells it; NAN on a GPU
     bool fp_changed;
@@ -102,9 +103,11 @@ void runner_resume(struct runner *r);
 
 void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result);
 
-// The results have been looked at, so that its threads sleep: whatever one of them runs from here
-// to the next call, it should not.
-void runner_note_rest(struct runner *r);
+// Called when the results of a call have been looked at: wait until all threads wait for the next
+// one where they did before there was a candidate, so that no code of the candidate's can run until
+// then. The most that one of them ran longer than the call took is in `lingered_ns`. False: one
+// does not come back.
+bool runner_settle(struct runner *r, const struct call_result *call, int64_t *lingered_ns);
 
 // An output or scratch buffer of one slot.
 char *runner_bytes(const struct runner *r, int buffer, int slot);

@@ -288,8 +288,9 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
         return reject_broken(j, a, v);
     if (!ok)
         return false;
-    if (d->note_rest)
-        d->note_rest(s);
+    if (d->settle && !d->settle(s, call))
+        return reject(v, VERDICT_CHEAT, "work-after-return",
+                      "a thread did not come back from a block to wait for the next call");
     s->n_nudged += call->was_nudged;
     if (s->n_nudged < NUDGED_LEAST || NUDGED_SHARE * s->n_nudged <= s->n_calls)
         return true;

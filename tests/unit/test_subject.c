@@ -6,6 +6,7 @@
 
 static bool nudges;
 static int n_rests;
+static bool comes_back = true;
 
 static bool says_untouched(struct judge *j, struct subject *s, int slot) {
     (void)j, (void)s, (void)slot;
@@ -33,9 +34,10 @@ static uint64_t same_digest(struct judge *j, struct subject *s, int slot) {
     return 7;
 }
 
-static void note_rest(struct subject *s) {
-    (void)s;
+static bool settle(struct subject *s, struct call_result *call) {
+    (void)s, (void)call;
     n_rests++;
+    return comes_back;
 }
 
 // So many calls, of which the last ones wake the judge.
@@ -45,7 +47,7 @@ static enum verdict_kind judged(int n_calls, int n_nudged) {
                                                .explain = explain_nothing,
                                                .find_overrun = no_overrun,
                                                .digest = same_digest,
-                                               .note_rest = note_rest};
+                                               .settle = settle};
     static struct judge j;
     static struct subject s;
     struct arena a = {0};
@@ -69,4 +71,10 @@ Test(subject, that_wakes_the_judge_early_is_a_cheat_where_it_is_a_habit) {
     cr_assert_eq(judged(64, 4), VERDICT_OK);
     cr_assert_eq(n_rests, 64);
     cr_assert_eq(judged(64, 5), VERDICT_CHEAT);
+}
+
+Test(subject, whose_thread_does_not_come_back_from_a_block_is_a_cheat) {
+    comes_back = false;
+    cr_assert_eq(judged(1, 0), VERDICT_CHEAT);
+    cr_assert_eq(n_rests, 1);
 }
