@@ -159,11 +159,21 @@ static const struct loop_expr *shared_at(const struct build *x, int read,
         is_across ? x->column : down);
 }
 
+// One element of what the thread read. Truth values have no lanes that can be picked out; their
+// numbers have.
+static const struct loop_expr *lane_of(const struct build *x, const struct loop_expr *e, int v) {
+    struct arena *a = x->l->arena;
+    if (e->lanes == 1)
+        return e;
+    if (e->dtype != LOOP_MASK)
+        return loop_lane(a, e, number(x, v));
+    return loop_cast(a, loop_lane(a, loop_cast(a, e, LOOP_F32), number(x, v)), LOOP_MASK);
+}
+
 static void store_shared(struct build *x, struct loop_builder *b, int read,
                          const struct loop_expr *at, const struct loop_expr *e) {
     for (int v = 0; v < x->vec; v++)
-        loop_store(b, x->shared[read], op2(x, LOOP_ADD, at, number(x, v)),
-                   e->lanes > 1 ? loop_lane(x->l->arena, e, number(x, v)) : e, false);
+        loop_store(b, x->shared[read], op2(x, LOOP_ADD, at, number(x, v)), lane_of(x, e, v), false);
 }
 
 static void move_tile(struct build *x, struct scope *outer, bool is_across) {

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "ir/simplify.h"
+#include "lang/steps_before.h"
 
 static struct mistakes *mistakes_of(const struct steps *l) {
     return l->outer->builder.mistakes;
@@ -118,6 +119,7 @@ void steps_close(struct steps *l) {
     struct problem *body = l->body;
     struct steps_input ordered[ARGS_MAX];
     int n = 0;
+    steps_before(l);
     // States, slices, and then what is seen whole.
     for (int pass = 0; pass < 3; pass++)
         for (int i = 0; i < l->n_inputs; i++) {
@@ -137,6 +139,12 @@ void steps_close(struct steps *l) {
     problem_simplify(body);
 }
 
+int steps_dim(const struct steps *l) {
+    const struct symbol *dim =
+        l->count->kind == EXPR_NAME ? names_find(&l->outer->names, l->count->text) : NULL;
+    return dim && dim->kind == SYMBOL_DIM ? dim->index : -1;
+}
+
 node_id steps_result(struct steps *l, int output, const char *name) {
     struct builder *b = &l->outer->builder;
     const struct steps_output *o = &l->outputs[output];
@@ -151,10 +159,7 @@ node_id steps_result(struct steps *l, int output, const char *name) {
         if (from->shape.rank == RANK_MAX)
             mistake_fail(mistakes_of(l), o->at, NULL, "no value has more than %d axes", RANK_MAX);
         n.shape = recurrence_with(&from->shape, o->axis, l->recurrence->n_steps);
-        const struct symbol *dim =
-            l->count->kind == EXPR_NAME ? names_find(&l->outer->names, l->count->text) : NULL;
-        if (dim && dim->kind == SYMBOL_DIM)
-            n.shape.dim[o->axis] = dim->index;
+        n.shape.dim[o->axis] = steps_dim(l);
     }
     struct label label = {.at = o->at, .name = name};
     return build_add(b, &label, n).node;

@@ -54,6 +54,9 @@ node_id steps_slice(struct value_scope *s, struct expr *e);
 // An input of the body for a value from before the loop.
 node_id steps_input(struct steps *l, struct spot at, struct steps_input in);
 
+// The dim whose name counts the steps, or -1.
+int steps_dim(const struct steps *l);
+
 // The node of one result, in the graph around the loop. requires: the body is complete.
 node_id steps_result(struct steps *l, int output, const char *name);
 

@@ -34,6 +34,10 @@ static const struct mutant_kernel kernels[] = {
     {"problem pairs\ndim B = 3, M = 46, N = 70\nin x : bf16[B, M, N] ~ normal\n"
      "in c : f32[M] ~ normal\nout y : bf16[B, N, M]\ny = transpose(x, (0, 2, 1)) * 2 + c\n",
      "stage y : map as tiles  tile 64  rows 4  vec 2\n"},
+    // Truth values, two at once.
+    {"problem mask\ndim M = 46, N = 70\nin c : bool[M, N] ~ bernoulli(0.5)\n"
+     "in x : f32[N, M] ~ normal\nout y : f32[N, M]\ny = where(c.T, x, 2)\n",
+     "stage y : map as tiles  tile 32  rows 4  vec 2\n"},
 };
 
 // By vectors: rows of results that begin anywhere, windows beyond the border, planes of planes,

@@ -34,6 +34,10 @@ static const char *const loops[] = {
     "for t in reversed(T) with k : f32[B, H] = 0.25:\n    k = tanh(x[t] @ w.T + k @ u.T)\n"
     "    back[t] = k\n"
     "y = concat(there, back, axis=2)\n",
+    // A product of what comes in, which is one before the loop.
+    "problem taken\ndim T = 5, B = 2, D = 19, H = 6\nin x : f32[B, T, D] ~ normal\n"
+    "param w : f32[H, D] ~ normal\nparam u : f32[H, H] ~ normal\nout y : f32[B, T, H]\n"
+    "for t in T with h : f32[B, H] = 0:\n    h = tanh(x[:, t] @ w.T + h @ u)\n    y[:, t] = h\n",
     // A scan of states with more axes, a sum in every step.
     "problem scan\ndim B = 2, T = 6, D = 3, N = 4\n"
     "in x : f32[B, T, D] ~ normal\nin dt : f32[B, T, D] ~ uniform(0.1, 1)\n"

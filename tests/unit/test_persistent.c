@@ -23,7 +23,7 @@ static const char *const bodies[] = {
     "in x : TYPE[B, T, H]DRAW\nin u : TYPE[H, H]DRAW\nout y : TYPE[B, T, H]\nout z : TYPE[B, H]\n"
     "for t in ORDER with h : TYPE[B, H] = 1:\n    h = ACT(x[:, t] + h @ u.T)\n    y[:, t] = h\nz = "
     "h\n",
-    // The product of what comes in is not taken out of the loop.
+    // A product of what comes in: within the loop where it has few terms, before it where many.
     "in x : TYPE[T, B, D]DRAW\nin w : TYPE[H, D]DRAW\nin u : TYPE[H, H]DRAW\nout y : TYPE[B, H, "
     "T]\n"
     "for t in ORDER with h : TYPE[B, H] = 0:\n    h = ACT(x[t] @ w.T + h @ u)\n    y[:, :, t] = "

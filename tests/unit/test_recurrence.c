@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "ir/inputs.h"
 #include "ir/interpret.h"
 #include "ir/recurrence.h"
 #include "ir/relations.h"
@@ -196,4 +198,101 @@ Test(recurrence, verify_finds_what_is_none) {
     breaks(gives_twice, "one value twice");
     breaks(other_state, "changes its type");
     breaks(bad_body, "body breaks a rule");
+}
+
+// ---- products that wait for no state
+
+// Each has a product that is computed before the loop, or would be but for S, a state that is 0.
+static const char *const moved[] = {
+    // Steps in each place, and the weights' own.
+    "in x : f32[3, 4, 20]\nin w : f32[20, 5]\nout y : f32[3, 4, 5]\n"
+    "for t in 3 with h : f32[4, 5] = 0, s : f32 = 0:\n    s = s * 2\n"
+    "    h = tanh((x[t] + S) @ w + h)\n    y[t] = h\n",
+    "in x : f32[4, 3, 20]\nin w : f32[5, 20]\nin b : f32[5]\nout y : f32[4, 5, 3]\n"
+    "for t in reversed(3) with h : f32[4, 5] = 0, s : f32 = 0:\n    s = s * 2\n"
+    "    h = tanh(linear(x[:, t] + S, w, b) + h)\n    y[:, :, t] = h\n",
+    "in x : f32[4, 20, 3]\nin w : f32[20, 5]\nout y : f32[3, 4, 5]\n"
+    "for t in 3 with h : f32[4, 5] = 0, s : f32 = 0:\n    s = s * 2\n"
+    "    h = tanh((x[:, :, t] + S) @ w + h)\n    y[t] = h\n",
+    "in x : f32[2, 4, 3, 20]\nin w : f32[20, 5]\nout y : f32[3, 2, 4, 5]\n"
+    "for t in 3 with h : f32[2, 4, 5] = 0, s : f32 = 0:\n    s = s * 2\n"
+    "    h = tanh((x[:, :, t] + S) @ w + h)\n    y[t] = h\n",
+    "in x : f32[20, 3, 5]\nin w : f32[4, 20]\nout y : f32[3, 4, 5]\n"
+    "for t in 3 with h : f32[4, 5] = 0, s : f32 = 0:\n    s = s * 2\n"
+    "    h = tanh(w @ (x[:, t] + S) + h)\n    y[t] = h\n",
+    // Transposed, and both sides of the step.
+    "in x : f32[3, 20, 4]\nin z : f32[5, 3, 20]\nout y : f32[3, 4, 5]\n"
+    "for t in 3 with h : f32[4, 5] = 0, s : f32 = 0:\n    s = s * 2\n"
+    "    h = tanh((x[t].T + S) @ z[:, t].T + h)\n    y[t] = h\n",
+    // A vector as a row, a scalar of each step, and a sum of two that have steps elsewhere.
+    "in x : f32[20, 3]\nin d : f32[3]\nin z : f32[3, 20]\nin w : f32[20, 5]\nout y : f32[3, 5]\n"
+    "for t in 3 with h : f32[5] = 0, s : f32 = 0:\n    s = s * 2\n"
+    "    g = (x[:, t] * d[t] + tanh(z[t]) + S)[None, :] @ w\n    h = tanh(g[0] + h)\n"
+    "    y[t] = h\n",
+    // One after the other, both read in the body; the product is kept, too.
+    "in x : f32[3, 4, 20]\nin w : f32[20, 17]\nin v : f32[17, 5]\nout y : f32[3, 4, 5]\n"
+    "out k : f32[3, 4, 17]\n"
+    "for t in 3 with h : f32[4, 5] = 0, s : f32 = 0:\n    s = s * 2\n    g = (x[t] + S) @ w\n"
+    "    h = tanh(gelu(g) @ v + h) + sum(g)\n    k[t] = g\n    y[t] = h\n",
+    // No step at all.
+    "in a : f32[4, 20]\nin w : f32[20, 4]\nin x : f32[3, 2, 4]\nout y : f32[3, 2, 4]\n"
+    "for t in 3 with h : f32[2, 4] = 0, s : f32 = 0:\n    s = s * 2\n"
+    "    h = tanh(h @ ((a + S) @ w) + x[t])\n    y[t] = h\n",
+};
+
+// The case with S in the place of S.
+static const char *with_state(struct arena *a, const char *text, const char *s) {
+    const char *at = strstr(text, " + S");
+    return arena_printf(a, "problem p\n%.*s%s%s", (int)(at - text), text, s, at + 4);
+}
+
+static int products_of_body(const struct problem *p) {
+    int n = 0;
+    const struct recurrence *r = NULL;
+    for (node_id i = 0; i < p->graph.n_nodes && !r; i++)
+        r = recurrence_of(&p->graph.nodes[i]);
+    for (node_id i = 0; i < r->body->graph.n_nodes; i++)
+        n += r->body->graph.nodes[i].op == OP_MATMUL;
+    return n;
+}
+
+static struct interpret_result drawn(struct arena *a, const struct problem *p) {
+    struct interpret_data data = {{NULL}};
+    struct interpret_result r;
+    for (int i = 0; i < p->n_inputs; i++) {
+        const struct shape *s = &p->graph.nodes[p->inputs[i].node].shape;
+        void *x = arena_array(a, float, shape_count(s));
+        inputs_fill(p, i, 5, x);
+        data.inputs[i] = x;
+    }
+    interpret(p, &data, &r);
+    return r;
+}
+
+Test(recurrence, products_that_wait_for_no_state_are_computed_before_the_loop) {
+    for (size_t c = 0; c < sizeof moved / sizeof *moved; c++) {
+        struct arena a = {0};
+        const struct problem *before = parsed(&a, with_state(&a, moved[c], ""));
+        const struct problem *inside = parsed(&a, with_state(&a, moved[c], " + s"));
+        cr_assert_eq(products_of_body(before), c == 8 ? 1 : 0, "%s", moved[c]);
+        cr_assert_gt(products_of_body(inside), products_of_body(before), "%s", moved[c]);
+        struct interpret_result x = drawn(&a, before), y = drawn(&a, inside);
+        for (int o = 0; o < x.n_outputs; o++)
+            for (int64_t i = 0; i < x.count[o]; i++)
+                cr_assert_float_eq(x.value[o][i], y.value[o][i], 1e-12, "%s\n%d %lld: %g %g",
+                                   moved[c], o, (long long)i, x.value[o][i], y.value[o][i]);
+        interpret_reset(&x);
+        interpret_reset(&y);
+        arena_reset(&a);
+    }
+}
+
+Test(recurrence, a_product_of_few_terms_stays_in_its_loop) {
+    struct arena a = {0};
+    const struct problem *p = parsed(&a, "problem p\nin x : f32[3, 4, 15]\nin w : f32[15, 5]\n"
+                                         "out y : f32[3, 4, 5]\n"
+                                         "for t in 3 with h : f32[4, 5] = 0:\n"
+                                         "    h = tanh(x[t] @ w + h)\n    y[t] = h\n");
+    cr_assert_eq(products_of_body(p), 1);
+    arena_reset(&a);
 }
