@@ -217,7 +217,8 @@ Test(mcp, a_call_becomes_a_command_line) {
         {"check", "{\"file\":\"/etc/passwd\"}",
          "! check: there is no argument 'file'; there are problem, dim, verbose, format"},
         {"check", "{\"problm\":\"/etc/passwd\"}",
-         "! check: there is no argument 'problm' (did you mean 'problem'?); there are problem, dim, "
+         "! check: there is no argument 'problm' (did you mean 'problem'?); there are problem, "
+         "dim, "
          "verbose, format"},
         {"compare", "{\"problem\":\"/etc/passwd\",\"candidates\":[\"plain\"]}",
          "! candidates: expected a list of two texts or more"},
