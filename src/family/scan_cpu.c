@@ -414,13 +414,6 @@ static struct loop_buffer *scratch(const struct build *x, const char *what) {
                           LOOP_SCRATCH, fold_storage(x->type), size, 2);
 }
 
-// Is so much read that asking for it is worth its instructions?
-static bool asks_ahead(const struct region *r) {
-    struct region_work w;
-    region_count(r, &w);
-    return w.bytes_read >= AHEAD_WORTH_BYTES;
-}
-
 static void lower(struct lowering *l, const struct form *form, const struct kernel_stage *stage) {
     struct build x = {.l = l, .f = form->scan};
     const char *name = stage->values[0];
@@ -432,7 +425,7 @@ static void lower(struct lowering *l, const struct form *form, const struct kern
     x.grain = stage_number(stage, "grain", 0);
     x.split = stage_number(stage, "split", 0);
     x.stream = stage_word_is(stage, "store", "stream");
-    x.asks = asks_ahead(l->region) && !x.node->detail->reverse;
+    x.asks = ahead_is_long(l->region) && !x.node->detail->reverse;
     x.axis = scan_build_space(l, x.f);
     x.last = l->space.n_groups - 1;
     // Whole runs, so that vectors begin where those of a whole line do.
