@@ -279,6 +279,9 @@ static void eval(struct machine *m, const struct loop_expr *e, union cell *v) {
             v[l] = arg[0][e->lanes - 1 - l];
     } else if (e->op == LOOP_LANES_EVEN || e->op == LOOP_LANES_ODD) {
         weave(e, arg, v);
+    } else if (e->op == LOOP_LANES_SLID) {
+        for (int l = 0; l < e->lanes; l++)
+            v[l] = l < e->stride ? arg[0][e->lanes - e->stride + l] : arg[1][l - e->stride];
     } else if (e->op == LOOP_LANES_BEFORE_SUM || e->op == LOOP_LANES_BEFORE_PROD) {
         cell_before(e->op == LOOP_LANES_BEFORE_SUM ? LOOP_ADD : LOOP_MUL, e->dtype, arg[0],
                     e->lanes, v);

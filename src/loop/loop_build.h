@@ -78,7 +78,7 @@ const struct loop_expr *loop_binary(struct arena *a, enum loop_op op, const stru
 // One lane of a vector, by a number that is a constant once loops are unrolled.
 const struct loop_expr *loop_lane(struct arena *a, const struct loop_expr *x,
                                   const struct loop_expr *lane);
-// LOOP_LANES_EVEN or LOOP_LANES_ODD of two vectors, in runs of `run` lanes.
+// LOOP_LANES_EVEN or LOOP_LANES_ODD of two vectors in runs of `run` lanes, or LOOP_LANES_SLID by them.
 const struct loop_expr *loop_weave(struct arena *a, enum loop_op op, const struct loop_expr *x,
                                    const struct loop_expr *y, int run);
 const struct loop_expr *loop_ternary(struct arena *a, enum loop_op op, const struct loop_expr *x,

@@ -131,6 +131,8 @@ static bool expr(struct checker *c, const struct loop_expr *e) {
     bool weaves = e->op == LOOP_LANES_EVEN || e->op == LOOP_LANES_ODD;
     if (weaves && (e->stride < 1 || e->lanes % (2 * e->stride) != 0))
         return complain(c, loop_ops[e->op].text, "runs that do not come in pairs");
+    if (e->op == LOOP_LANES_SLID && (e->stride < 1 || e->stride >= e->lanes))
+        return complain(c, loop_ops[e->op].text, "by no lane, or by all of them");
     if (!types(c, e))
         return false;
     bool mixes = e->op == LOOP_LOAD || e->op == LOOP_BROADCAST || e->op == LOOP_LANE ||

@@ -197,7 +197,7 @@ static void add_vectors(struct world *w, int lanes) {
     }
 }
 
-// Runs of two vectors in turns: what a CPU transposes registers by.
+// Runs of two vectors in turns: what a CPU transposes registers by. And what it scans them by.
 static void add_runs(struct world *w, int lanes) {
     struct arena *a = &w->arena;
     for (int run = 1; run < lanes && !w->threads; run *= 2)
@@ -209,6 +209,13 @@ static void add_runs(struct world *w, int lanes) {
                 w, loop_weave(a, odd ? LOOP_LANES_ODD : LOOP_LANES_EVEN, x, y, run), DTYPE_F32, 1,
                 arena_printf(a, "%s runs of %d, %d lanes", odd ? "odd" : "even", run, lanes));
         }
+    for (int by = 1; by < lanes && !w->threads; by *= 2) {
+        open_case(w, lanes);
+        const struct loop_expr *x = load(w, w->x[DTYPE_F32], lanes);
+        const struct loop_expr *y = load(w, w->y[DTYPE_F32], lanes);
+        close_case(w, loop_weave(a, LOOP_LANES_SLID, x, y, by), DTYPE_F32, 1,
+                   arena_printf(a, "slid by %d, %d lanes", by, lanes));
+    }
 }
 
 // Every accumulator keeps what it has in a register of its type.
