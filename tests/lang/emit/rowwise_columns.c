@@ -1,6 +1,6 @@
 // channels, by hone VERSION.
 // kernel for channels on cpu
-// stage y : rowwise as columns  vec 4  strip 2  keep local  ahead 4  divide reciprocal  store cached
+// stage y : rowwise as columns  vec 4  strip 2  keep local  ahead 4  overlap none  divide reciprocal  store cached
 #include "hone_math.h"
 
 #ifndef B
