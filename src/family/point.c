@@ -480,7 +480,7 @@ static node_id beside(const struct graph *g, node_id id, enum op op, double cons
 // What the node is gelu of, as composites.def spells it; -1: of nothing, or it must be exact.
 static node_id gelu_of(const struct lowering *l, const struct node *n) {
     const struct graph *g = l->region->graph;
-    for (int i = 0; i < 2 && l->is_quick && n->op == OP_MUL; i++) {
+    for (int i = 0; i < 2 && (l->is_quick || l->is_quick_gelu) && n->op == OP_MUL; i++) {
         node_id x = beside(g, n->arg[i], OP_MUL, 0.5);
         node_id erf = beside(g, n->arg[1 - i], OP_ADD, 1);
         if (x >= 0 && erf >= 0 && g->nodes[erf].op == OP_ERF &&

@@ -395,9 +395,31 @@ static void stmt(struct printer *p, const struct loop_stmt *s) {
     }
 }
 
+// What this statement and another are said as one with: nothing here.
+static bool is_said_elsewhere(struct printer *p, const struct loop_block *b,
+                              const struct loop_stmt *s) {
+    if (p->is_cuda)
+        return false;
+    if (s->kind == LOOP_PREFETCH)
+        return text_is_asked(b, s);
+    if (s->kind != LOOP_STORE || p->half || !text_other_half(s))
+        return false;
+    p->half = s;
+    return true;
+}
+
 void text_block(struct printer *p, const struct loop_block *b) {
-    for (const struct loop_stmt *s = b->first; s; s = s->next)
-        stmt(p, s);
+    for (const struct loop_stmt *s = b->first; s; s = s->next) {
+        if (is_said_elsewhere(p, b, s))
+            continue;
+        if (p->half && s == text_other_half(p->half)) {
+            text_begin_line(p);
+            text_store_pair(p, p->half, s);
+            p->half = NULL;
+        } else {
+            stmt(p, s);
+        }
+    }
 }
 
 struct user {

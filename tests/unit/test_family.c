@@ -289,6 +289,38 @@ Test(family, rows_from_memory_to_memory_start_as_a_stream) {
     arena_reset(&a);
 }
 
+// What is kept, stored meanwhile and asked for goes by what of two or three rows stays near.
+Test(family, rows_from_memory_keep_what_stays_near) {
+    struct arena a = {0};
+    struct target t = test_target(64);
+    static const struct {
+        const char *text, *knobs;
+    } cases[] = {
+        {"dim M = 8192, N = 4096\nin x : f16[M, N]\nout y : f16[M, N]\ny = softmax(x)\n",
+         "keep local  ahead 2  overlap rows  divide reciprocal  store stream"},
+        {"dim M = 512, N = 98305\nin x : bf16[M, N]\nout y : bf16[M, N]\ny = softmax(x)\n",
+         "keep local  ahead 1  overlap rows  divide reciprocal  store stream"},
+        {"dim B = 8, C = 64, N = 16384\nin x : f32[B, C, N]\nin w : f32[C]\nin b : f32[C]\n"
+         "out y : f32[B, C, N]\ny = batchnorm(x, w, b)\n",
+         "keep reread  ahead 1  overlap rows  divide reciprocal  store stream"},
+        {"dim M = 64, N = 1048576\nin x : f32[M, N]\nout y : f32[M, N]\ny = softmax(x)\n",
+         "keep reread  ahead 0  overlap none  divide reciprocal  store stream"},
+        {"dim M = 512, N = 65537\nin x : f32[M, N]\nout y : f32[M, N]\n"
+         "y = x / mean(abs(x), axis=1, keepdims=true)\n",
+         "divide reciprocal  store stream"},
+    };
+    t.l2_bytes = 1 << 20;
+    t.llc_bytes = 32 << 20;
+    t.n_threads = 2;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct kernel k;
+        lower_default(&a, problem_from(&a, arena_printf(&a, "problem p\n%s", cases[i].text)), &t,
+                      &k);
+        cr_expect(strstr(kernel_print(&a, &k), cases[i].knobs), "%s", kernel_print(&a, &k));
+    }
+    arena_reset(&a);
+}
+
 // Outputs that share a stage have the knobs of that stage, not those that one of them began
 // with: 1.61 ms instead of 2.61 for an RMS norm and the loss of its rows.
 Test(family, merged_stages_begin_as_one) {
