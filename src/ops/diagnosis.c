@@ -187,7 +187,12 @@ static void put_launch(struct arena *a, struct str *s, const struct diagnosed_ke
         str_printf(s, "  time      %s", clock_duration(a, time_s * 1e9));
         if (calls > 1)
             str_printf(s, " each, %.0f launches", calls);
-        str_printf(s, "; %.0f%% of the time of all kernels\n", 100 * k->share);
+        if (isfinite(k->share))
+            str_printf(s,
+                       k->share < 0.005 ? "; less than 1%% of the time of all kernels"
+                                        : "; %.0f%% of the time of all kernels",
+                       100 * k->share);
+        str_puts(s, "\n");
     }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (!metrics_has(&k->launch->metrics, rows[i].id))

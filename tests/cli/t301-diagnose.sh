@@ -57,3 +57,13 @@ expect_match 0 '^ncu, raw page: 1 launch' env PATH="$TMP/bin" "$HONE" diagnose r
 printf '#!/bin/sh\necho "a newer version made this report" >&2\nexit 1\n' >bin/ncu
 expect_match 2 'ncu does not read it: a newer version made this report' \
     env PATH="$TMP/bin:/usr/bin:/bin" "$HONE" diagnose report.ncu-rep
+
+# Cut off, edited, or saved by a spreadsheet: what is whole and possible is read, the rest is named.
+tail -1 "$ncu/copy_raw.csv" | head -c 300 | cat "$ncu/copy_raw.csv" - >cut.csv
+expect_match 0 '^ncu, raw page: 1 launch of 1 kernel' diagnose cut.csv
+also '^absent: 1 row: cut off, the file is not whole$'
+sed 's/"498.400"/"-5"/; s/"498,400"/"-5"/' "$ncu/copy_raw.csv" >edited.csv
+expect_match 0 '^absent: 1 value out of range: gpu__time_duration.sum = -5$' diagnose edited.csv
+printf '%s\n' "$got" | grep -qE 'nan|-5 ns' && fail "a time that cannot be: $got"
+sed -n '/^"/p' "$ncu/copy_raw.csv" | sed 's/","/\t/g; s/^"//; s/"$//' >tabs.csv
+expect_match 0 '^  time      498 µs; 100% of the time' diagnose tabs.csv
