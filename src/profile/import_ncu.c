@@ -194,13 +194,6 @@ static double product(const char *text) {
                : NAN;
 }
 
-// No counter is negative, and none is far above all of something: ncu itself goes to 130% where
-// passes differ.
-static bool can_be(enum metric_id id, double value) {
-    static const double MOST = 2;
-    return value >= 0 && (metric_table[id].unit != UNIT_SHARE || value <= MOST);
-}
-
 static void note_wrong(struct table *t, const char *name, const char *text) {
     struct imported *out = t->out;
     if (out->n_wrong < ARRAY_LEN(out->wrong))
@@ -219,7 +212,7 @@ static void keep(struct table *t, struct profile_launch *l, const struct meaning
     bool is_better = !metrics_has(&l->metrics, m->id) || m->rank < t->ranks[m->id];
     if (!isfinite(value) || (!is_better && !m->adds))
         return;
-    if (!can_be(m->id, value)) {
+    if (!metric_is_possible(m->id, value)) {
         note_wrong(t, v->name, v->text);
         return;
     }
