@@ -205,8 +205,9 @@ static bool ask(struct arena *a, const struct tool *t, const struct tool_subject
     // That something is far from what it could be is no fault that anybody could mend.
     if (t->is_symptom && f->severity > SEVERITY_MEDIUM)
         f->severity = SEVERITY_MEDIUM;
-    if (s->launch && isfinite(s->share)) {
+    if (s->launch)
         f->launch = s->launch;
+    if (s->launch && isfinite(s->share)) {
         f->share = s->share;
         // What is gained on a part of the time.
         f->expected_gain = 1 / (1 - s->share + s->share / f->expected_gain);
