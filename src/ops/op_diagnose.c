@@ -11,6 +11,7 @@
 #include "ops/plugins.h"
 #include "profile/cubin.h"
 #include "profile/import.h"
+#include "profile/injected.h"
 #include "profile/sass.h"
 #include "profile/source.h"
 
@@ -93,7 +94,8 @@ static void list_code(struct reading *r, struct diagnosis *d) {
     for (int c = 0; c < r->n_codes; c++)
         for (int k = 0; k < r->codes[c].n_kernels; k++) {
             const struct sass_kernel *code = &r->codes[c].kernels[k];
-            sass_metrics(code, &profile_add_launch(r->a, &d->profile, code->name)->metrics);
+            const char *name = program_demangle(r->a, code->name);
+            sass_metrics(code, &profile_add_launch(r->a, &d->profile, name)->metrics);
         }
     d->what = "machine code";
     d->n_launches = 0;

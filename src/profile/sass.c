@@ -106,6 +106,7 @@ static bool is_work(enum sass_kind k) {
     case SASS_MATRIX_LOAD:
     case SASS_ASYNC_COPY:
     case SASS_BULK_COPY:
+    case SASS_TEXTURE:
     case SASS_ATOMIC:
     case SASS_SHARED_ATOMIC:
         return true;

@@ -41,6 +41,7 @@ enum sass_kind {
     SASS_MATRIX_LOAD,  // ldmatrix
     SASS_ASYNC_COPY,   // cp.async
     SASS_BULK_COPY,    // by the copy engine of the multiprocessor
+    SASS_TEXTURE,      // loads and stores by the texture units
     SASS_ATOMIC,
     SASS_SHARED_ATOMIC,
     SASS_WARP,     // shuffles and votes

@@ -288,6 +288,7 @@ static int n_written(const struct sass_instruction *i, uint64_t high) {
     case SASS_OTHER:
         return i->code == HFMA2_MMA;
     case SASS_UNKNOWN:
+    case SASS_TEXTURE:
     case SASS_TENSOR:
     case SASS_MATRIX_LOAD:
         return 8;

@@ -48,6 +48,7 @@ launched() {
 }
 
 pair coalesce 01
+printf '%s\n' "$got" | grep -qx 'work(float const\*, float\*)' || fail "the kernel's name is not as people write it: $got"
 pair coalesce 31
 pair banks 02
 pair banks 32
