@@ -60,11 +60,13 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     double share = cycles / all, issue = subject_get(s, METRIC_ISSUE_BUSY);
     if (!(share > MUCH) || !(issue <= ISSUING) || !(subject_waiting(s, METRIC_STALL_WAIT) > 0.5))
         return false;
+    if (s->measured.kind == CLASS_MEMORY)  // that is what it waits for in the end
+        return false;
     f->severity = share > 0.5 && !(issue > 0.4) ? SEVERITY_HIGH : SEVERITY_MEDIUM;
     f->cause = "warps wait for the result of the instruction before";
     f->evidence =
         arena_printf(a, "%.1f of %.1f cycles between two instructions of a warp", cycles, all);
-    f->expected_gain = fmin(1 / (1 - fmin(share, 0.95)), 1 / fmax(issue, 0.05));
+    f->expected_gain = subject_rest(s, fmin(1 / (1 - fmin(share, 0.95)), 1 / fmax(issue, 0.05)));
     tool_add_number(f, METRIC_STALL_WAIT, cycles, MUCH * all);
     tool_add_number(f, METRIC_ISSUE_BUSY, issue, NAN);
     tool_add_actions(f, s, wider, ARRAY_LEN(wider));

@@ -83,11 +83,16 @@ bool subject_is_disturbed(const struct tool_subject *s) {
 }
 
 double subject_stalls(const struct tool_subject *s) {
+    enum { REASONS = METRIC_STALL_WAIT - METRIC_STALL_BARRIER + 1 };
     double all = subject_get(s, METRIC_WARP_LATENCY), sum = 0;
+    int n = 0;
     for (int i = METRIC_STALL_BARRIER; i <= METRIC_STALL_WAIT; i++)
-        if (metrics_has(s->metrics, (enum metric_id)i))
+        if (metrics_has(s->metrics, (enum metric_id)i)) {
             sum += subject_get(s, (enum metric_id)i);
-    return isfinite(all) ? fmax(all, sum) : sum > 0 ? sum : NAN;
+            n++;
+        }
+    // A few of the reasons are not all of the waiting.
+    return isfinite(all) ? fmax(all, sum) : sum > 0 && 2 * n > REASONS ? sum : NAN;
 }
 
 double subject_waiting(const struct tool_subject *s, enum metric_id id) {
