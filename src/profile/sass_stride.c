@@ -74,20 +74,23 @@ static struct value negate(struct value x, bool is_negated) {
     return is_negated ? (struct value){x.state, x.is_const, -x.lane, -x.number} : x;
 }
 
+// By the same number always.
+static struct value scale(struct value x, int64_t by) {
+    if (x.state == STRIDED)
+        return by != 0 ? strided : uniform;
+    return (struct value){LINEAR, x.is_const, x.lane * by, x.number * by};
+}
+
 static struct value multiply(struct value x, struct value y) {
-    if (is_uniform(x) && is_uniform(y) && !(x.is_const && y.is_const))
-        return uniform;
-    bool is_known = x.state != UNKNOWN && y.state != UNKNOWN;
-    if (is_known && (is_uniform(x) || is_uniform(y)) && !(x.is_const || y.is_const))
-        return strided;
-    if (is_known && ((x.state == STRIDED && y.is_const && y.number != 0) ||
-                     (y.state == STRIDED && x.is_const && x.number != 0)))
-        return strided;
-    if (x.state != LINEAR || y.state != LINEAR || !(x.is_const || y.is_const))
+    if (x.state == UNKNOWN || y.state == UNKNOWN || x.state == UNREACHED || y.state == UNREACHED)
         return unknown;
-    struct value factor = x.is_const ? x : y, other = x.is_const ? y : x;
-    return (struct value){LINEAR, other.is_const, other.lane * factor.number,
-                          other.number * factor.number};
+    if (x.is_const)
+        return scale(y, x.number);
+    if (y.is_const)
+        return scale(x, y.number);
+    if (is_uniform(x) && is_uniform(y))
+        return uniform;
+    return is_uniform(x) || is_uniform(y) ? strided : unknown;
 }
 
 static struct value shift_left(struct value x, int64_t by) {

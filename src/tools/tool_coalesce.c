@@ -60,12 +60,10 @@ static bool is_for_writes(const struct tool_subject *s, bool is_store) {
     return is_store && subject_fills(s) > 0;
 }
 
-static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+static bool examine_counters(struct arena *a, const struct tool_subject *s, struct finding *f) {
     double load = used_of(s, false), store = used_of(s, true);
     bool is_store = store < load || isnan(load);
     double used = is_store ? store : load;
-    if (isnan(load) && isnan(store) && !metrics_has(s->metrics, METRIC_LOAD_SECTORS))
-        return examine_code(a, s, f);
     if (!(used < USED) || is_for_writes(s, is_store))
         return false;
     double sectors = subject_get(s, is_store ? METRIC_STORE_SECTORS : METRIC_LOAD_SECTORS);
@@ -86,6 +84,12 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     tool_add_number(f, is_store ? METRIC_STORE_SECTORS : METRIC_LOAD_SECTORS, sectors, NAN);
     tool_add_actions(f, s, together, ARRAY_LEN(together));
     return true;
+}
+
+static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    bool is_counted = isfinite(used_of(s, false)) || isfinite(used_of(s, true)) ||
+                      metrics_has(s->metrics, METRIC_LOAD_SECTORS);
+    return is_counted ? examine_counters(a, s, f) : examine_code(a, s, f);
 }
 
 const struct tool tool_coalesce = {
