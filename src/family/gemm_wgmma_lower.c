@@ -241,8 +241,10 @@ static void produce(struct wgmma_build *x, struct loop_builder *b) {
         left = matrix_of(x, by_tile, &x->lhs);
     if (x->z.rhs.is_batch)
         right = matrix_of(x, by_tile, &x->rhs);
+    // Unrolled by the compiler it needed more registers than this warpgroup keeps, and spilled.
     struct loop_for f = {"slice", num(x, 0), x->n_slices, 1, false};
     const struct loop_expr *slice = loop_open_for(by_tile, &f, &by_slice);
+    loop_keep_rolled(&by_slice);
     const struct loop_expr *count = loop_let(&by_slice, "count", add(x, x->count, slice));
     const struct loop_expr *slot = loop_let(&by_slice, "slot", wgmma_slot_of(x, count));
     const struct loop_expr *k = wgmma_depth_at(x, slice);

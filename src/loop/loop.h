@@ -111,7 +111,8 @@ struct loop_stmt {
     struct loop_var *var;                 // FOR, LET
     const struct loop_expr *begin, *end;  // FOR
     int64_t step;                         // FOR
-    bool unroll, stream, is_role;         // FOR; STORE: past the caches; IF: see loop_open_role
+    bool unroll, rolled;                  // FOR
+    bool stream, is_role;                 // STORE: past the caches; IF: see loop_open_role
     struct loop_block body;               // FOR, IF
     const struct loop_expr *low, *high;   // IF low < high
     const struct loop_expr *value;        // LET, STORE

@@ -304,6 +304,10 @@ static void for_stmt(struct printer *p, const struct loop_stmt *s) {
         str_puts(&p->out, "#pragma unroll\n");
         text_begin_line(p);
     }
+    if (s->rolled && p->is_cuda) {
+        str_puts(&p->out, "#pragma unroll 1\n");
+        text_begin_line(p);
+    }
     // The variable goes one step beyond its last value.
     str_printf(&p->out, "for (%s %s = %s; %s < %s; ",
                text_index_type(p, s->var->low, s->var->high + s->step), name, begin, name, end);

@@ -53,6 +53,7 @@ HONE_KERNEL_OF(384, 1) y_gemm(HONE_MAP(lhs_map), HONE_MAP(lhs_second_map), HONE_
             int inside = tile % 128;
             int row0 = (above + inside % 8) * 128;
             int column0 = inside / 8 * 256;
+            #pragma unroll 1
             for (int slice = 0; slice < 224; slice++) {
                 int count = before + slice;
                 int slot = count % 3;

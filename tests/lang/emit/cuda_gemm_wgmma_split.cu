@@ -236,6 +236,7 @@ HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restri
                 int before = tile / 132 * 47;
                 int row0 = tile % 8 * 128;
                 int column0 = tile / 8 * 128;
+                #pragma unroll 1
                 for (int slice = 0; slice < 47; slice++) {
                     int count = before + slice;
                     int slot = count % 3;
@@ -309,17 +310,17 @@ HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restri
             int own = row0 + consumer * 64 + warp * 16;
             least = 1.0f;
             #pragma unroll
-            for (int i = 0; i < 2; i++) {
-                int row = own + i * 8 + lane / 4;
-                if (row < M) {
-                    #pragma unroll
-                    for (int j = 0; j < 16; j++) {
-                        int column = column0 + j * 8 + lane % 4 * 2;
+            for (int j = 0; j < 16; j++) {
+                int column = column0 + j * 8 + lane % 4 * 2;
+                #pragma unroll
+                for (int half = 0; half < 2; half++) {
+                    int row = own + half * 8 + lane / 4;
+                    if (row < M) {
                         if (column < N) {
                             f32x2 first = y_lhs_factors[row] * hone_load2(&y_rhs_factors[column]);
                             f32x2 second = y_lhs_factors[1000 + row] * hone_load2(&y_rhs_factors[2056 + column]);
                             least = hone_min1(least, hone_lanes_min2(first));
-                            f32x2 t_1 = total[j * 2 + i] * first * second;
+                            f32x2 t_1 = total[j * 2 + half] * first * second;
                             f32x2 bias_v = hone_load2(&bias[column]);
                             f32x2 t_2 = t_1 + bias_v;
                             f32x2 y_v = hone_max2(t_2, hone_all2(0.0f));

@@ -44,6 +44,7 @@ HONE_KERNEL_OF(384, 1) y_gemm(unsigned short *__restrict__ y, HONE_MAP(lhs_map),
             int first = block % 4 * 32;
             int inside = block / 4;
             int column0 = inside * 128;
+            #pragma unroll 1
             for (int slice = 0; slice < 32; slice++) {
                 int slot = slice % 6;
                 hone_mbarrier_wait(&empty[slot], (slice + 6) / 6 % 2);

@@ -208,6 +208,7 @@ HONE_KERNEL_OF(384, 1) c_gemm(const unsigned char *__restrict__ a, const unsigne
         if (thread < 1) {
             int row0 = block % 4 * 128;
             int column0 = block / 4 * 128;
+            #pragma unroll 1
             for (int slice = 0; slice < 32; slice++) {
                 int slot = slice % 4;
                 hone_mbarrier_wait(&empty[slot], (slice + 4) / 4 % 2);
