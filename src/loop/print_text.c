@@ -601,6 +601,15 @@ void text_arguments(struct printer *p, const struct loop_kernel *k) {
     str_puts(&p->out, ")\n");
 }
 
+// May the compiler take it that nobody else changes the data while the kernel runs? Not where
+// threads read what others write: such loads could be moved across barriers, or go through the
+// read-only cache.
+static bool is_restricted(const struct printer *p, const struct loop_kernel *k,
+                          const struct loop_buffer *b, const struct text_usage *u) {
+    bool is_exchanged = u->read[b->id] && u->written[b->id];
+    return !p->is_cuda || k->threads == 0 || !is_exchanged;
+}
+
 void text_parameters(struct printer *p, const struct loop_kernel *k, const char *restrict_word,
                      const char *comma) {
     struct text_usage u = text_use(p->arena, p->program, k);
@@ -613,8 +622,10 @@ void text_parameters(struct printer *p, const struct loop_kernel *k, const char 
             comma = ", ";
             continue;
         }
-        str_printf(&p->out, "%s%s%s *%s %s", comma, u.written[i] ? "" : "const ",
-                   text_storage(b->dtype), restrict_word, b->name);
+        bool is_alone = is_restricted(p, k, b, &u);
+        str_printf(&p->out, "%s%s%s *%s%s%s", comma, u.written[i] ? "" : "const ",
+                   text_storage(b->dtype), is_alone ? restrict_word : "", is_alone ? " " : "",
+                   b->name);
         comma = ", ";
     }
 }

@@ -6,27 +6,19 @@
 #include "base/file.h"
 #include "build/compile_cuda.h"
 #include "family/lower.h"
+#include "loop/print_cuda.h"
 #include "lowering.h"
 #include "profile/sass.h"
 #include "real_nvrtc.h"
 
 enum { HEADERS_MAX = 64, OPTIONS_MAX = 16 };
 
-// The default kernel for sm_90a of a worked problem, compiled as hone does.
-static void compile_default(struct arena *a, const struct nvrtc *n, const char *problem,
-                            struct nvrtc_result *r) {
+// As hone compiles it.
+static void compile_text(struct arena *a, const struct nvrtc *n, const char *source,
+                         struct nvrtc_result *r) {
     struct error err = {0};
-    struct target t;
-    struct candidate c;
     const char *names[HEADERS_MAX], *texts[HEADERS_MAX], *options[OPTIONS_MAX];
-    const char *path = arena_printf(a, "problems/%s.hone", problem);
-    const char *text = file_read(a, path, 1 << 20, NULL, &err);
-    cr_assert(text, "%s", err.text);
-    target_of_arch("sm_90a", &t);
-    struct problem *p = problem_from(a, text);
-    struct kernel *k = lower_initial(a, p, &t);
-    cr_assert(lower_kernel(a, p, &t, k, &c, &err), "%s", err.text);
-    struct nvrtc_job job = {.source = c.source, .name = "kernel.cu", .arch = "sm_90a"};
+    struct nvrtc_job job = {.source = source, .name = "kernel.cu", .arch = "sm_90a"};
     for (const struct embedded_file *f = embedded_files; f->name; f++) {
         const char *end = strrchr(f->name, '.');
         if (!end || strcmp(end, ".h") != 0)
@@ -40,7 +32,23 @@ static void compile_default(struct arena *a, const struct nvrtc *n, const char *
     job.header_texts = texts;
     job.options = options;
     cr_assert(nvrtc_compile(a, n, &job, r, &err), "%s", err.text);
-    cr_assert(r->compiled, "%s: %s", problem, r->log);
+    cr_assert(r->compiled, "%s\n%s", r->log, source);
+}
+
+// The default kernel of a worked problem.
+static void compile_default(struct arena *a, const struct nvrtc *n, const char *problem,
+                            struct nvrtc_result *r) {
+    struct error err = {0};
+    struct target t;
+    struct candidate c;
+    const char *path = arena_printf(a, "problems/%s.hone", problem);
+    const char *text = file_read(a, path, 1 << 20, NULL, &err);
+    cr_assert(text, "%s", err.text);
+    target_of_arch("sm_90a", &t);
+    struct problem *p = problem_from(a, text);
+    struct kernel *k = lower_initial(a, p, &t);
+    cr_assert(lower_kernel(a, p, &t, k, &c, &err), "%s", err.text);
+    compile_text(a, n, c.source, r);
 }
 
 // Products of a warpgroup keep their sums in nearly all registers that a thread can have: one too
@@ -83,4 +91,47 @@ Test(static_code, products_of_warpgroups_spill_nothing, .timeout = 120) {
         arena_reset(&a);
     }
     nvrtc_close(&n);
+}
+
+// s[t] = 2 s[t + 1], a barrier, y[t] = s[t + 1] before it and after it: another number each, though
+// no thread writes what it reads.
+static const char *exchange(struct arena *a) {
+    struct loop_builder b;
+    struct loop_program *p = loop_program_new(a);
+    struct loop_size size[] = {{33, NULL}};
+    struct loop_buffer *s = loop_global_of(p, "s", LOOP_SCRATCH, DTYPE_F32, size, 1);
+    struct loop_buffer *y = loop_global_of(p, "y", LOOP_OUTPUT, DTYPE_F32, size, 1);
+    struct loop_kernel *k = loop_kernel_new(p, "exchange", loop_int(a, 1), &b);
+    const struct loop_expr *t = loop_kernel_threads(p, k, 32);
+    const struct loop_expr *next = loop_binary(a, LOOP_ADD, t, loop_int(a, 1));
+    const struct loop_expr *before = loop_let(&b, "before", loop_load(a, s, next, 1, 1));
+    loop_store(&b, s, t, loop_binary(a, LOOP_MUL, before, loop_real(a, 2)), false);
+    loop_barrier(&b);
+    loop_store(&b, y, t, loop_binary(a, LOOP_SUB, loop_load(a, s, next, 1, 1), before), false);
+    return print_cuda(a, p);
+}
+
+// With __restrict__ the compiler takes it that other threads do not write what this one reads, and
+// drops the second load: y was 0.
+Test(static_code, what_other_threads_wrote_is_read_after_a_barrier) {
+    struct arena a = {0};
+    struct nvrtc n;
+    struct nvrtc_result r;
+    struct error err = {0};
+    struct sass sass;
+    int loads = 0;
+    const char *text = exchange(&a);
+    cr_expect(strstr(text, "(float *__restrict__ y, float *s)") ||
+                  strstr(text, "(float *s, float *__restrict__ y)"),
+              "%s", text);
+    real_nvrtc_open(&n);
+    compile_text(&a, &n, text, &r);
+    cr_assert(sass_read(&a, r.cubin, r.cubin_bytes, &sass, &err), "%s", err.text);
+    const struct sass_kernel *k = sass_find(&sass, "exchange");
+    cr_assert(k);
+    for (int i = 0; i < k->n; i++)
+        loads += k->code[i].kind == SASS_GLOBAL_LOAD;
+    cr_expect_eq(loads, 2);
+    nvrtc_close(&n);
+    arena_reset(&a);
 }

@@ -88,7 +88,7 @@ HONE_KERNEL(256) y_lhs_split(const float *__restrict__ x, unsigned short *__rest
     }
 }
 
-HONE_KERNEL_OF(512, 2) y_rhs_split(const float *__restrict__ w, unsigned short *__restrict__ y_rhs_high, unsigned short *__restrict__ y_rhs_low, float *__restrict__ y_rhs_factors, float *__restrict__ y_rhs_peak, float *__restrict__ y_rhs_small) {
+HONE_KERNEL_OF(512, 2) y_rhs_split(const float *__restrict__ w, unsigned short *__restrict__ y_rhs_high, unsigned short *__restrict__ y_rhs_low, float *__restrict__ y_rhs_factors, float *y_rhs_peak, float *y_rhs_small) {
     HONE_SHARED(scales, 5 * 32);
     f32x2 kept_[12];
     f32x2 peak_part_;

@@ -79,7 +79,7 @@ HONE_KERNEL(128) c_lhs_split(const unsigned char *__restrict__ a, unsigned short
     }
 }
 
-HONE_KERNEL_OF(512, 2) c_rhs_split(const unsigned char *__restrict__ b, unsigned short *__restrict__ c_rhs_high, float *__restrict__ c_rhs_factors, float *__restrict__ c_rhs_peak, float *__restrict__ c_rhs_small) {
+HONE_KERNEL_OF(512, 2) c_rhs_split(const unsigned char *__restrict__ b, unsigned short *__restrict__ c_rhs_high, float *__restrict__ c_rhs_factors, float *c_rhs_peak, float *c_rhs_small) {
     HONE_SHARED(scales, 5 * 32);
     float kept_[16];
     float peak_part_;
