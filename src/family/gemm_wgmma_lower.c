@@ -450,6 +450,10 @@ void wgmma_build_kernel(struct wgmma_build *x, const char *suffix) {
         x->rank = loop_let(&b, "rank", rest(x, x->block, x->z.cluster));
     make_buffers(x);
     make_barriers(x, &b);
+    // Operands are split by launches of their own, which end while this one begins.
+    k.kernel->is_programmatic = x->z.parts > 0;
+    if (x->z.parts)
+        loop_intrinsic(&b, INTRINSIC_LAUNCH_WAIT, NULL);
     make_copying(x, &b);
     for (int turn = 0; turn < (x->z.apart ? x->z.consumers : 1); turn++) {
         open_consumers(x, &b, turn, &role);

@@ -341,6 +341,24 @@ static void meet(struct printer *p, const struct loop_stmt *s) {
 }
 
 // hone_mma_bf16(&sum[8], &lhs[4], &rhs[0]);
+// Does a kernel only read the data, while a launch before it may still write it?
+static bool is_renewed(const struct loop_kernel *k, const struct loop_buffer *b,
+                       const struct text_usage *u) {
+    return k->is_programmatic && b->space == LOOP_GLOBAL && !b->map && b->role != LOOP_INPUT &&
+           u->read[b->id] && !u->written[b->id];
+}
+
+// Pointers that the compiler knows nothing of before the wait, so that no load comes before it.
+static void renew(struct printer *p) {
+    struct text_usage u = text_use(p->arena, p->program, p->kernel);
+    for (int i = 0; i < p->program->n_buffers; i++) {
+        if (!is_renewed(p->kernel, p->program->buffers[i], &u))
+            continue;
+        text_begin_line(p);
+        str_printf(&p->out, "hone_renew(%s);\n", p->program->buffers[i]->name);
+    }
+}
+
 static void intrinsic(struct printer *p, const struct loop_stmt *s) {
     const struct intrinsic_info *info = &intrinsic_infos[s->intrinsic];
     str_printf(&p->out, "%s(", info->text);
@@ -357,6 +375,8 @@ static void intrinsic(struct printer *p, const struct loop_stmt *s) {
         }
     }
     str_puts(&p->out, ");\n");
+    if (s->intrinsic == INTRINSIC_LAUNCH_WAIT)
+        renew(p);
 }
 
 static void stmt(struct printer *p, const struct loop_stmt *s) {
@@ -607,7 +627,7 @@ void text_arguments(struct printer *p, const struct loop_kernel *k) {
 static bool is_restricted(const struct printer *p, const struct loop_kernel *k,
                           const struct loop_buffer *b, const struct text_usage *u) {
     bool is_exchanged = u->read[b->id] && u->written[b->id];
-    return !p->is_cuda || k->threads == 0 || !is_exchanged;
+    return !p->is_cuda || k->threads == 0 || !(is_exchanged || is_renewed(k, b, u));
 }
 
 void text_parameters(struct printer *p, const struct loop_kernel *k, const char *restrict_word,

@@ -30,8 +30,8 @@ HONE_ASSERT(K == 3000, "lowered for K = 3000");
 #pragma hone tensormap rhs_map = y_rhs_high dims(2050, 3000) strides(4112) box(64, 64) swizzle(128)
 #pragma hone tensormap rhs_low_map = y_rhs_low dims(2050, 3000) strides(4112) box(64, 64) swizzle(128)
 #pragma hone launch y_lhs_split grid(1000) block(256) args(x, y_lhs_high, y_lhs_low, y_lhs_factors)
-#pragma hone launch y_rhs_split grid(520) block(512) cluster(8) args(w, y_rhs_high, y_rhs_low, y_rhs_factors, y_rhs_peak, y_rhs_small)
-#pragma hone launch y_gemm grid(132) block(384) shared(196672) args(x, w, bias, y, y_lhs_factors, y_rhs_factors, lhs_map, lhs_low_map, rhs_map, rhs_low_map)
+#pragma hone launch y_rhs_split grid(520) block(512) cluster(8) programmatic args(w, y_rhs_high, y_rhs_low, y_rhs_factors, y_rhs_peak, y_rhs_small)
+#pragma hone launch y_gemm grid(132) block(384) shared(196672) programmatic args(x, w, bias, y, y_lhs_factors, y_rhs_factors, lhs_map, lhs_low_map, rhs_map, rhs_low_map)
 
 HONE_KERNEL(256) y_lhs_split(const float *__restrict__ x, unsigned short *__restrict__ y_lhs_high, unsigned short *__restrict__ y_lhs_low, float *__restrict__ y_lhs_factors) {
     f32x4 kept[3];
@@ -41,6 +41,7 @@ HONE_KERNEL(256) y_lhs_split(const float *__restrict__ x, unsigned short *__rest
     HONE_SHARED(small_warps, 8);
     const int block = hone_block();
     const int thread = hone_thread();
+    hone_launch_next();
     peak_part = hone_all4(-HONE_INFINITY);
     #pragma unroll
     for (int item = 0; item < 3; item++) {
@@ -101,6 +102,7 @@ HONE_KERNEL_OF(512, 2) y_rhs_split(const float *__restrict__ w, unsigned short *
     HONE_SHARED(small_warps_2, 16 * 32);
     const int block = hone_block();
     const int thread = hone_thread();
+    hone_launch_next();
     int column = thread % 16;
     int lane = thread / 16;
     int first = block / 8 * 32;
@@ -204,9 +206,10 @@ HONE_KERNEL_OF(512, 2) y_rhs_split(const float *__restrict__ w, unsigned short *
             }
         }
     }
+    hone_launch_wait();
 }
 
-HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restrict__ w, const float *__restrict__ bias, float *__restrict__ y, const float *__restrict__ y_lhs_factors, const float *__restrict__ y_rhs_factors, HONE_MAP(lhs_map), HONE_MAP(lhs_low_map), HONE_MAP(rhs_map), HONE_MAP(rhs_low_map)) {
+HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restrict__ w, const float *__restrict__ bias, float *__restrict__ y, const float *y_lhs_factors, const float *y_rhs_factors, HONE_MAP(lhs_map), HONE_MAP(lhs_low_map), HONE_MAP(rhs_map), HONE_MAP(rhs_low_map)) {
     HONE_DYNAMIC_OF(unsigned short, lhs_tile, 0, 384 * 64);
     HONE_DYNAMIC_OF(unsigned short, lhs_low_tile, 49152, 384 * 64);
     HONE_DYNAMIC_OF(unsigned short, rhs_tile, 98304, 384 * 64);
@@ -229,6 +232,9 @@ HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restri
         }
     }
     hone_barrier();
+    hone_launch_wait();
+    hone_renew(y_lhs_factors);
+    hone_renew(y_rhs_factors);
     if (thread < 128) {
         hone_registers_less(24);
         if (thread < 1) {
