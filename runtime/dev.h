@@ -1122,6 +1122,17 @@ HONE_FN float hone_erf_quick1(float x) {
     const float near = x * fmaf(fmaf(0.111243315f, square, -0.376102656f), square, 1.12837911f);
     return a < 0.2f ? near : copysignf(1.0f - p, x);
 }
+// 1 / x of x at least 1, off by a unit in the last place, in a third of the instructions and
+// without the branch that an exact division takes for numbers near the ends of its range.
+HONE_FN float hone_inverse_quick1(float x) {
+#ifdef __CUDACC__
+    float r;
+    asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+#else
+    return 1.0f / x;
+#endif
+}
 HONE_FN float hone_log1(float x) {
     return logf(x);
 }
@@ -1174,6 +1185,7 @@ HONE_LANES_1(exp)
 HONE_LANES_1(exp_quick)
 HONE_LANES_1(gelu_quick)
 HONE_LANES_1(erf_quick)
+HONE_LANES_1(inverse_quick)
 HONE_LANES_1(log)
 HONE_LANES_1(sqrt)
 HONE_LANES_1(rsqrt)

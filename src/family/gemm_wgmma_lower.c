@@ -474,7 +474,7 @@ void wgmma_begin(struct wgmma_build *x, struct lowering *l, const struct form *f
     *x = (struct wgmma_build){.l = l, .a = l->arena, .form = f->gemm};
     gemm_build_space(l, x->form);
     x->z = wgmma_read_sizes(f, stage);
-    l->is_quick = wgmma_is_narrow(f->region);
+    l->is_quick = l->is_quick_inverse = wgmma_is_narrow(f->region);
     x->name = stage->values[0];
     x->more = l->sms < wgmma_tiles(&x->z) && x->z.split == 1;
     x->blocks = x->more ? l->sms / x->z.cluster * x->z.cluster : wgmma_tiles(&x->z);
