@@ -692,7 +692,11 @@ HONE_FN void hone_pack_bf16(int *word, float2 *v) {
 #define hone_launch_next() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
 // A pointer to what launches before this one wrote: behind the wait it is another one to the
 // compiler, which would otherwise read such data before the wait, or through the read-only cache.
-#define hone_renew(p) asm volatile("" : "+l"(p)::"memory")
+#define hone_renew(p)                         \
+    do {                                      \
+        asm volatile("" : "+l"(p)::"memory"); \
+        __builtin_assume(__isGlobal(p));      \
+    } while (0)
 #endif
 
 // Barriers in shared memory whose phases count arrivals and bytes, the copy engine, and products of

@@ -128,6 +128,30 @@ Test(static_code, blocks_that_are_alone_have_all_registers) {
     arena_reset(&a);
 }
 
+// Pointers that are renewed behind a wait are still known to be global.
+Test(static_code, launches_that_overlap_load_from_global_memory) {
+    enum { GENERIC_LOAD = 0x180, ACQBULK = 0x2e };
+    struct arena a = {0};
+    struct nvrtc n;
+    struct nvrtc_result r;
+    struct error err = {0};
+    struct sass sass;
+    int waits = 0;
+    real_nvrtc_open(&n);
+    compile_default(&a, &n, "gemm", &r);
+    cr_assert(sass_read(&a, r.cubin, r.cubin_bytes, &sass, &err), "%s", err.text);
+    const struct sass_kernel *k = sass_find(&sass, "c_gemm");
+    cr_assert(k);
+    for (int i = 0; i < k->n; i++) {
+        cr_expect_neq(k->code[i].code, GENERIC_LOAD, "%d", i);
+        waits += k->code[i].code == ACQBULK;
+        cr_expect(waits > 0 || k->code[i].kind != SASS_GLOBAL_LOAD, "%d", i);
+    }
+    cr_expect_eq(waits, 1);
+    nvrtc_close(&n);
+    arena_reset(&a);
+}
+
 // s[t] = 2 s[t + 1], a barrier, y[t] = s[t + 1] before it and after it: another number each, though
 // no thread writes what it reads.
 static const char *exchange(struct arena *a) {
