@@ -44,19 +44,15 @@ static void find_headers(struct compiler *c) {
 }
 
 // What the assembler says besides resources: advisories on products that wait for one another
-// (C7510 to C7519), and limits that it ignored (C7508).
+// (C7510 to C7519), and limits that it ignored (C7508). Each names its kernel.
 static const char *advisory(struct arena *a, const char *log, const char *kernel) {
-    bool is_it = false;
     const char *entry = arena_printf(a, "'%s'", kernel);
-    for (const char *line = log; *line; line += strcspn(line, "\n") + 1) {
+    for (const char *line = log; *line; line += *line == '\n') {
         size_t len = strcspn(line, "\n");
-        if (memmem(line, len, "Compiling entry function", 24))
-            is_it = memmem(line, len, entry, strlen(entry));
-        const char *at = memmem(line, len, "C75", 3);
-        if (at && (is_it || memmem(line, len, entry, strlen(entry))))
-            return arena_strndup(a, at, 5);
-        if (!line[len])
-            break;
+        const char *at = memmem(line, len, "(C75", 4);
+        if (at && memmem(line, len, entry, strlen(entry)))
+            return arena_strndup(a, at + 1, 5);
+        line += len;
     }
     return "";
 }

@@ -128,6 +128,47 @@ Test(static_code, blocks_that_are_alone_have_all_registers) {
     arena_reset(&a);
 }
 
+// Sums that are touched while a product adds to them: the assembler lets products wait, and says
+// so.
+Test(static_code, products_that_wait_for_one_another_are_counted) {
+    static const char text[] = "#include \"dev.h\"\n"
+                               "HONE_KERNEL_OF(128, 1) waits(float *y, int n) {\n"
+                               "    HONE_DYNAMIC_OF(unsigned short, lhs, 0, 64 * 64);\n"
+                               "    HONE_DYNAMIC_OF(unsigned short, rhs, 8192, 64 * 64);\n"
+                               "    f32x2 sum[16];\n"
+                               "    for (int i = 0; i < 16; i++)\n"
+                               "        sum[i] = hone_all2(0.0f);\n"
+                               "    for (int i = 0; i < n; i++) {\n"
+                               "        hone_wgmma_fence();\n"
+                               "        hone_wgmma_f16_64(&sum[0], &lhs[0], &rhs[0], 0, 0, 1);\n"
+                               "        for (int j = 0; j < 16; j++)\n"
+                               "            sum[j] += 1.0f;\n"
+                               "        hone_wgmma_f16_64(&sum[0], &lhs[16], &rhs[16], 0, 0, 1);\n"
+                               "        hone_wgmma_commit();\n"
+                               "        hone_wgmma_wait(0);\n"
+                               "    }\n"
+                               "    for (int i = 0; i < 16; i++)\n"
+                               "        hone_store2(&y[hone_thread() * 32 + 2 * i], sum[i]);\n"
+                               "}\n"
+                               "HONE_KERNEL(128) plain(float *y) {\n"
+                               "    y[hone_thread()] = 1.0f;\n"
+                               "}\n";
+    struct arena a = {0};
+    struct nvrtc n;
+    struct nvrtc_result r;
+    struct metrics waits = {0}, plain = {0}, all = {0};
+    real_nvrtc_open(&n);
+    compile_text(&a, &n, text, &r);
+    cuda_read_resources(r.log, "waits", &waits);
+    cuda_read_resources(r.log, "plain", &plain);
+    cuda_read_resources(r.log, NULL, &all);
+    cr_expect_eq(metrics_get(&waits, METRIC_SERIALIZED), 1, "%s", r.log);
+    cr_expect_not(metrics_has(&plain, METRIC_SERIALIZED));
+    cr_expect_eq(metrics_get(&all, METRIC_SERIALIZED), 1);
+    nvrtc_close(&n);
+    arena_reset(&a);
+}
+
 // Pointers that are renewed behind a wait are still known to be global.
 Test(static_code, launches_that_overlap_load_from_global_memory) {
     enum { GENERIC_LOAD = 0x180, ACQBULK = 0x2e };
