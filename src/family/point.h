@@ -43,6 +43,7 @@ struct lowering {
     bool is_quick;       // results are rounded to 16 bits: exp, gelu need not be exact to the last
     bool is_quick_erf;   // nor erf
     bool is_quick_gelu;  // gelu alone need not
+    bool is_quick_inverse;  // nor sigmoid's division
     // Called for a node that only its family can compute (a reduction, a product) and that was
     // not defined; its value at the scope's point. NULL: such nodes are always defined.
     point_anchor_fn anchor;

@@ -692,6 +692,15 @@ Test(family, defaults_of_narrow_rows_are_quick) {
         lower_default(&a, p, &t, &k);
         cr_assert(lower_kernel(&a, p, &t, &k, &c, &err), "%s", err.text);
         cr_expect_eq(strstr(c.source, "hone_erf_quick") != NULL, narrow == 1);
+        p = problem_from(&a, arena_printf(&a,
+                                          "problem p\nin x : %s[64, 4096]\nout y : %s[64, 4096]\n"
+                                          "y = silu(x) + x / (1 + abs(x))\n",
+                                          type, type));
+        lower_default(&a, p, &t, &k);
+        cr_assert(lower_kernel(&a, p, &t, &k, &c, &err), "%s", err.text);
+        cr_expect_eq(strstr(c.source, "hone_inverse_quick") != NULL, narrow == 1);
+        const char *exact = strstr(c.source, " / ");  // the denominator is no sigmoid's
+        cr_expect(exact && (!narrow || !strstr(exact + 1, " / t")), "%s", c.source);
     }
     arena_reset(&a);
 }
