@@ -90,6 +90,9 @@ Test(edges, axes_of_one_element) {
         {"in x : bf16[1, 1]\nin w : bf16[1, 1]", "bf16[1, 1]", "x @ w"},
         {"in x : f32[1, 1, 1, 1]\nin w : f32[1, 1, 1, 1]", "f32[1, 1, 1, 1]", "conv2d(x, w)"},
         {"in x : f32[1, 1, 1]\nin w : f32[1, 1, 3]", "f32[1, 1, 1]", "conv1d(x, w, padding=1)"},
+        {"in x : f32[2, 4, 1]", "f32[2, 4, 1]", "avg_pool1d(x, 3, stride=1, padding=1)"},
+        {"in x : f32[2, 4, 1]", "f32[2, 4, 1]", "max_pool1d(x, 3, stride=1, padding=1)"},
+        {"in x : f32[2, 4, 1, 1]", "f32[2, 4, 1, 1]", "max_pool2d(x, 3, stride=1, padding=1)"},
         {"in x : f32[1]", "f32[1]", "cumsum(x)"},
         {"in x : f32[1]", "i64[1]", "topk_index(x, 1)"},
         {"in x : f32[1]", "i64", "argmax(x)"},
@@ -115,6 +118,16 @@ Test(edges, windows_that_see_only_padding) {
          "avg_pool1d(x, 2, stride=3, padding=1, count_include_pad=false, ceil_mode=true)"},
         {"in x : f32[3, 4]\nin w : f32[5, 4, 2]\nin o : i32[6] ~ integers(0, 0)", "f32[3, 2]",
          "ragged_matmul(x, w, o)"},
+    };
+    CHECK_EDGES(edges);
+}
+
+// On a GPU they go through tiles that reach beyond a row, the last one at the buffer's end.
+Test(edges, windows_without_padding) {
+    static const struct edge edges[] = {
+        {"in x : f32[2, 3, 77]", "f32[2, 3, 75]", "max_pool1d(x, 3, stride=1)"},
+        {"in x : f32[2, 3, 77]", "f32[2, 3, 73]", "avg_pool1d(x, 5, stride=1)"},
+        {"in x : f32[2, 3, 7]", "f32[2, 3, 7]", "adaptive_avg_pool1d(x, 7)"},
     };
     CHECK_EDGES(edges);
 }
