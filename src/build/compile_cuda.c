@@ -313,8 +313,8 @@ static bool read_cache(struct arena *a, const char *path, struct cubin *r) {
     // A hit is marked as used now.
     if (utimensat(AT_FDCWD, cubin, NULL, 0) != 0 || utimensat(AT_FDCWD, log, NULL, 0) != 0)
         return false;
-    r->log = file_read(a, log, LOG_MAX, NULL, &missing);
-    r->bytes = r->log ? file_read(a, cubin, CUBIN_MAX, &r->len, &missing) : NULL;
+    r->log = file_read_plain(a, log, LOG_MAX, NULL, &missing);
+    r->bytes = r->log ? file_read_plain(a, cubin, CUBIN_MAX, &r->len, &missing) : NULL;
     return r->bytes != NULL;
 }
 
