@@ -77,7 +77,7 @@ static void put_words(struct folding *f, const char *text, size_t len) {
         int width = width_of(text + i + gap, end - i - gap);
         int before = (int)gap;
         if (f->is_begun && f->column >= f->keeps_to)
-            before = f->column > f->hang;
+            before = 1;
         else if (before > f->gap_most)
             before = f->gap_most;
         if (end > len || width == 0)

@@ -31,6 +31,16 @@ Test(narrow, a_line_goes_on_below_its_text) {
            "        long\n");
 }
 
+// Also where the first word ends before the place where the next line begins.
+Test(narrow, words_stay_apart) {
+    expect("          4 raced against 1.0, on to the judge: 1.3 (about 1.59x), 1.4 (about\n"
+           "            1.62x)\n",
+           40,
+           "          4 raced against 1.0, on to the\n"
+           "            judge: 1.3 (about 1.59x),\n"
+           "            1.4 (about 1.62x)\n");
+}
+
 // Where 40 columns leave no room for the place of a text.
 Test(narrow, what_is_far_to_the_right_comes_nearer) {
     expect("0                    ok           97.2 ms           the default kernel of it\n", 30,
