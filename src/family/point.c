@@ -558,6 +558,14 @@ const struct loop_expr *point_value(struct scope *s, node_id n, const struct axi
     return e;
 }
 
+const struct loop_expr *point_padded(struct scope *s, node_id node, const struct axis_map *map,
+                                     const struct guard *guards, int n) {
+    const struct lowering *l = s->lowering;
+    const struct loop_expr *value = point_value(s, node, map);
+    return point_where(s, guards, n, value,
+                       point_constant(l->arena, l->region->graph->nodes[node].dtype, 0));
+}
+
 const struct loop_expr *point_stored(struct scope *s, int i, const struct axis_map *map) {
     const struct lowering *l = s->lowering;
     node_id n = l->region->value[i];

@@ -95,6 +95,10 @@ const struct loop_expr *point_guard(struct scope *s, const struct guard *guards,
 const struct loop_expr *point_where(struct scope *s, const struct guard *guards, int n,
                                     const struct loop_expr *value, const struct loop_expr *other);
 
+// `node`'s value at the map where all conditions hold, else 0: what padding reads.
+const struct loop_expr *point_padded(struct scope *s, node_id node, const struct axis_map *map,
+                                     const struct guard *guards, int n);
+
 // Flat index of the node's element at the scope's point.
 const struct loop_expr *point_index(struct scope *s, const struct shape *shape,
                                     const struct axis_map *map);
