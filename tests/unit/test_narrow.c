@@ -99,3 +99,18 @@ Test(narrow, letters_count_and_not_bytes) {
     expect("\xf0\x9f\x94\xa5 a_name_that_is_longer_than_the_line\n", 20,
            "\xf0\x9f\x94\xa5\n  a_name_that_is_longer_than_the_line\n");
 }
+
+// Lines that were not made for 80 columns, and code.
+Test(narrow, a_wide_terminal_folds_what_is_longer_still) {
+    expect("  --objective NAME  what makes a champion: time (the default); on a GPU energy or edp "
+           "(least energy times time)\n",
+           80,
+           "  --objective NAME  what makes a champion: time (the default); on a GPU energy\n"
+           "                    or edp (least energy times time)\n");
+    const char *stage = "          stage y : rowwise  vec 16  rows 64  unroll 4  keep local  ahead "
+                        "1  overlap rows\n";
+    expect(stage, 80, stage);
+    expect("  stage y : rowwise  vec 16  rows 64\n", 30,
+           "  stage y : rowwise  vec 16\n"
+           "          rows 64\n");
+}
