@@ -13,6 +13,9 @@
 # what is there. TARGET (cuda) comes from the environment, and FLAGS for hone optimize. On a machine with other work
 # times drift by more than 5% between the table and a run, but not the ratios of what is timed in pairs: with PAIRED=1
 # all times of a run are told in the table's, as if the block that it begins with took there and here the same.
+#
+# With TARGET=table each run is on its table and of the problem in its head, and the same command gives the same numbers:
+# for minds that hone suite does not have, as with FLAGS="--llm exec:bench/scripted_model.sh".
 set -u
 hone=$(realpath "$1")
 out=$2
@@ -24,7 +27,17 @@ trap 'rm -rf "$work"' EXIT
 here=$(cd "$(dirname "$0")/.." && pwd)
 touch "$out"
 
-# drawn TABLE SEED: a row that is ok, as a kernel block, and on standard error the best time of the table and its own.
+# best_of TABLE: the least time of a block, of which the row with the narrowest interval counts, as for hone.
+best_of() {
+    awk '/^[0-9]/ {
+            at = index($0, " = "); key = substr($0, 1, at - 1)
+            if (split(substr($0, at + 3), v, " ") == 3 && v[1] > 0 && (!(key in width) || v[3] / v[2] < width[key])) {
+                width[key] = v[3] / v[2]; time[key] = v[1]
+            } }
+        END { for (key in time) if (best == "" || time[key] < best) best = time[key]; print best }' "$1"
+}
+
+# drawn TABLE SEED: a row that is ok, as a kernel block, and on standard error the least time of a row and its own.
 drawn() {
     awk -v seed="$2" '/^shape / { shape[n_shapes++] = substr($0, 7) }
         /^[0-9]/ && / = [0-9.]+ [0-9.]+ [0-9.]+$/ { row[n++] = $0; if (n == 1 || $(NF - 2) + 0 < best) best = $(NF - 2) + 0 }
@@ -41,11 +54,12 @@ drawn() {
         }' "$1"
 }
 
-# live NAME FILE POLICY SEED BEST DRAWN: a run, from $work/start.hone.
+# live NAME FILE POLICY SEED BEST DRAWN TARGET: a run, from $work/start.hone.
 live() {
-    local n=0 line time pid scale=1
-    exec 3< <(exec "$hone" optimize "$2" --target "${TARGET:-cuda}" --policy "$3" --seed "$4" --race 1 --memory off \
-        --start "$work/start.hone" --evals "${EVALS:-8}" --seconds 60 --until 1 --no-counters \
+    local n=0 line time pid scale=1 limit="--seconds 60"
+    [ "${TARGET:-}" != table ] || limit=
+    exec 3< <(exec "$hone" optimize "$2" --target "$7" --policy "$3" --seed "$4" --race 1 --memory off \
+        --start "$work/start.hone" --evals "${EVALS:-8}" $limit --until 1 --no-counters \
         --store "$work/runs.db" --events ${FLAGS:-} 2>>"$work/errors")
     pid=$!
     while read -r line <&3; do
@@ -73,9 +87,17 @@ for seed in $seeds; do
         [ -e "$file" ] || file=$here/problems/${name#*-}.hone
         name=${name#*-}
         read -r best own <<<"$(drawn "$table" "$seed" 2>&1 >"$work/start.hone")"
+        target=${TARGET:-cuda}
+        if [ "$target" = table ]; then
+            name=$(basename "$table" .table) # of tables of two devices both are told
+            target=table:$table
+            best=$(best_of "$table")
+            file=$work/problem.hone
+            printf '%b' "$(sed -n '2s/.*"problem":"\([^"]*\)".*/\1/p' "$table")" >"$file"
+        fi
         for policy in ${policies//,/ }; do
             [ "$SECONDS" -lt "${FOR:-100000}" ] || exit 0
-            grep -q "^$name $policy $seed end" "$out" || live "$name" "$file" "$policy" "$seed" "$best" "$own"
+            grep -q "^$name $policy $seed end" "$out" || live "$name" "$file" "$policy" "$seed" "$best" "$own" "$target"
         done
     done
 done
