@@ -1,8 +1,8 @@
 // One walk says what is best and in which CHUNK elements it stands first; those are looked at
 // again, for the piece of PIECE and then for the element. A position in every lane would cost more,
 // and two walks over the row leave memory idle during the second (4096 x 4096 f32 on two cores of
-// an EPYC: 1.74 ms, so 1.65). NaN is better than any number: the best is NaN where there is one, and then the
-// first of them is wanted.
+// an EPYC: 1.74 ms, so 1.65). NaN is better than any number: the best is NaN where there is one,
+// and then the first of them is wanted.
 #include "family/nest_best.h"
 
 #include <math.h>

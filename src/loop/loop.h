@@ -84,9 +84,9 @@ struct loop_expr {
     const char *name;                  // CONST of LOOP_INDEX: its name, or NULL
     const struct loop_var *var;        // VAR
     const struct loop_buffer *buffer;  // LOAD of element arg[0] and those that follow it,
-    int64_t stride;                    // one lane every `stride` elements; LANES_EVEN, _ODD, _SLID: a run
-    enum dtype storage;                // ROUND_TO
-    int64_t low, high;                 // TO_INDEX: what it is clamped to
+    int64_t stride;      // one lane every `stride` elements; LANES_EVEN, _ODD, _SLID: a run
+    enum dtype storage;  // ROUND_TO
+    int64_t low, high;   // TO_INDEX: what it is clamped to
 };
 
 enum loop_kind {

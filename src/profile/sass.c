@@ -87,10 +87,10 @@ static struct sass_instruction decode(const unsigned char *bytes, int at, int n,
 
 // ---- loops
 
-// How much it computes or moves, an f32 instruction being 1; 0: nothing. A loop without any such only
-// waits. A product of matrix units is many multiply-adds of a warp (m16n8k8 32, m64n64k16 512), so
-// that the loop around it is the hot one, and not the loop that computes some results anew when
-// numbers were too large.
+// How much it computes or moves, an f32 instruction being 1; 0: nothing. A loop without any such
+// only waits. A product of matrix units is many multiply-adds of a warp (m16n8k8 32, m64n64k16
+// 512), so that the loop around it is the hot one, and not the loop that computes some results anew
+// when numbers were too large.
 static int work_of(enum sass_kind k) {
     switch (k) {
     case SASS_TENSOR:

@@ -15,23 +15,20 @@
 #include "tools/tool_private.h"
 
 // Of equals the earlier ranks first: what names a cause stands before what only says how far.
-const struct tool *const tools[] = {&tool_scalar,    &tool_width,      &tool_stack,
-                                    &tool_gather,    &tool_stride,     &tool_fused,
-                                    &tool_sums,      &tool_moved,      &tool_tail,
-                                    &tool_faults,    &tool_sharing,    &tool_idle,
-                                    &tool_copies,    &tool_host,       &tool_spill,
-                                    &tool_serial,    &tool_tensor,    &tool_starved,    &tool_path,
-                                    &tool_coalesce,  &tool_banks,      &tool_atomics,
-                                    &tool_fence,     &tool_precision,  &tool_slow,
-                                    &tool_convert,   &tool_waves,      &tool_occupancy,
-                                    &tool_flight,    &tool_narrow,     &tool_reuse,
-                                    &tool_barrier,   &tool_divergence, &tool_uneven,
-                                    &tool_chain,     &tool_fetch,      &tool_constant,
-                                    &tool_hits,      &tool_thrash,     &tool_writes,
-                                    &tool_cluster,   &tool_stages,     &tool_layout,
-                                    &tool_stall,     &tool_reread,     &tool_launch,
-                                    &tool_gaps,      &tool_clock,      &tool_disagree,
-                                    &tool_saturated, &tool_reach,      NULL};
+const struct tool *const tools[] = {
+    &tool_scalar,     &tool_width,     &tool_stack,   &tool_gather,
+    &tool_stride,     &tool_fused,     &tool_sums,    &tool_moved,
+    &tool_tail,       &tool_faults,    &tool_sharing, &tool_idle,
+    &tool_copies,     &tool_host,      &tool_spill,   &tool_serial,
+    &tool_tensor,     &tool_starved,   &tool_path,    &tool_coalesce,
+    &tool_banks,      &tool_atomics,   &tool_fence,   &tool_precision,
+    &tool_slow,       &tool_convert,   &tool_waves,   &tool_occupancy,
+    &tool_flight,     &tool_narrow,    &tool_reuse,   &tool_barrier,
+    &tool_divergence, &tool_uneven,    &tool_chain,   &tool_fetch,
+    &tool_constant,   &tool_hits,      &tool_thrash,  &tool_writes,
+    &tool_cluster,    &tool_stages,    &tool_layout,  &tool_stall,
+    &tool_reread,     &tool_launch,    &tool_gaps,    &tool_clock,
+    &tool_disagree,   &tool_saturated, &tool_reach,   NULL};
 
 enum { FOUND_MAX = 64 };
 
