@@ -65,7 +65,7 @@ const struct family families[] = {
                        EMITTERS(&ragged_mma, &ragged_wgmma), FAMILY_MATRIX_ONLY,
                        FOLDS(IN_F32, {OP_CLASS_RAGGED, TYPE(F32)})},
     [FAMILY_CONV] = {"conv", KIND(WINDOW), "a convolution", conv_find,
-                     EMITTERS(&conv_mma, &conv_wgmma, &conv_direct), FAMILY_MATRIX_ONLY,
+                     EMITTERS(&conv_cpu, &conv_mma, &conv_wgmma, &conv_direct), FAMILY_MATRIX_ONLY,
                      FOLDS(IN_F32, SLIDES)},
     [FAMILY_POOL] = {"pool", KIND(WINDOW), "a pooling", pool_find,
                      EMITTERS(&pool_cpu, &pool_simt, &pool_vectors), FAMILY_BY_LINES, NULL},

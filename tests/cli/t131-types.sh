@@ -31,7 +31,9 @@ in  t : i64[17] ~ index(33)
 out y : bf16[17, 33]
 out z : f16[17]
 out l : bf16
+out g : bf16[17, 33]
 y = softmax(x)
+g = gelu(x)
 z = logsumexp(x, axis=1)
 l = cross_entropy(x, t)
 END
