@@ -477,10 +477,16 @@ static node_id beside(const struct graph *g, node_id id, enum op op, double cons
     return -1;
 }
 
+// May functions be computed to 16 bits? The C library has none that are.
+static bool may_be_quick(const struct lowering *l, bool is_asked) {
+    return is_asked && !l->program->libm;
+}
+
 // What the node is gelu of, as composites.def spells it; -1: of nothing, or it must be exact.
 static node_id gelu_of(const struct lowering *l, const struct node *n) {
     const struct graph *g = l->region->graph;
-    for (int i = 0; i < 2 && (l->is_quick || l->is_quick_gelu) && n->op == OP_MUL; i++) {
+    for (int i = 0; i < 2 && may_be_quick(l, l->is_quick || l->is_quick_gelu) && n->op == OP_MUL;
+         i++) {
         node_id x = beside(g, n->arg[i], OP_MUL, 0.5);
         node_id erf = beside(g, n->arg[1 - i], OP_ADD, 1);
         if (x >= 0 && erf >= 0 && g->nodes[erf].op == OP_ERF &&
@@ -493,7 +499,7 @@ static node_id gelu_of(const struct lowering *l, const struct node *n) {
 // Where results are rounded to 16 bits, some functions need not be exact.
 static enum loop_op op_of(const struct lowering *l, const struct node *n, enum loop_dtype inside) {
     enum loop_op op = loop_op_of[n->op];
-    if (inside == LOOP_F32 && l->is_quick && op == LOOP_EXP)
+    if (inside == LOOP_F32 && may_be_quick(l, l->is_quick) && op == LOOP_EXP)
         return LOOP_EXP_QUICK;
     return inside == LOOP_F32 && l->is_quick_erf && op == LOOP_ERF ? LOOP_ERF_QUICK : op;
 }

@@ -23,6 +23,23 @@ y = sin(x)
 END
 expect_match 0 'hone_sin' "$HONE" emit sine.hone
 
+# What the C library has no quick function for: the baseline of rows of 16 bits.
+cat >rows.hone <<'END'
+problem rows
+in  x : bf16[17, 33] ~ normal
+in  t : i64[17] ~ index(33)
+out y : bf16[17, 33]
+out z : f16[17]
+out l : bf16
+out g : bf16[17, 33]
+y = softmax(x)
+g = gelu(x)
+z = logsumexp(x, axis=1)
+l = cross_entropy(x, t)
+END
+expect_match 0 '^plain: ok$' "$HONE" eval rows.hone default plain --verify
+also '^default: ok$'
+
 cat >made.hone <<'END'
 problem made
 in  p : f32[4, 8] = softmax(u) where u ~ normal
