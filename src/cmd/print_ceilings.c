@@ -59,6 +59,8 @@ void print_ceilings(const struct ceilings *c) {
     print_rate("i8 tensor", c->i8_flops_per_s, 1e12, "TOP/s");
     print_rate("functions (exp)", c->functions_per_s, 1e9, "G/s");
     printf("  %-20s %7.1f µs\n", "launch", c->launch_s * 1e6);
+    if (c->fuse_gain > 0)
+        printf("  %-20s %7.2f times the time of multiply-adds\n", "product and sum", c->fuse_gain);
     print_rate("page fault", c->fault_s, 1e-6, "µs");
     print_rate("line of another core", c->line_s, 1e-9, "ns");
     printf("  measured %s in %.1f s: %s\n", c->measured_at, c->seconds, c->how);
