@@ -40,8 +40,10 @@ struct lowering {
     const struct point_slice *slice;  // per node; n_steps 0: it is all there. NULL: all are
     int sms;                          // multiprocessors of the target; 0: not a GPU
     bool reciprocal;                  // divide by what an outer loop fixes through its reciprocal
-    bool is_quick;      // results are rounded to 16 bits: exp, gelu need not be exact to the last
-    bool is_quick_erf;  // nor erf
+    bool is_quick;       // results are rounded to 16 bits: exp, gelu need not be exact to the last
+    bool is_quick_erf;   // nor erf
+    bool is_quick_gelu;  // gelu alone need not
+    bool is_quick_inverse;  // nor sigmoid's division
     // Called for a node that only its family can compute (a reduction, a product) and that was
     // not defined; its value at the scope's point. NULL: such nodes are always defined.
     point_anchor_fn anchor;

@@ -141,7 +141,7 @@ void text_call(struct printer *p, const struct loop_expr *e) {
     }
     if (e->op == LOOP_LANE && e->dtype == LOOP_I32)
         t = LOOP_I32;
-    if (e->op == LOOP_LANES_EVEN || e->op == LOOP_LANES_ODD)
+    if (e->op == LOOP_LANES_EVEN || e->op == LOOP_LANES_ODD || e->op == LOOP_LANES_SLID)
         str_printf(&p->out, "hone_%s%lld_%d(", name, (long long)e->stride, e->lanes);
     else if (across_threads && (t == LOOP_F32 || t == LOOP_MASK))
         str_printf(&p->out, "hone_%s(", name);
@@ -289,5 +289,17 @@ void text_store(struct printer *p, const struct loop_stmt *s) {
     text_element(p, b, s->index);
     str_puts(&p->out, ", ");
     text_expr(p, s->value, BIND_ANY);
+    str_puts(&p->out, ");\n");
+}
+
+void text_store_pair(struct printer *p, const struct loop_stmt *first,
+                     const struct loop_stmt *second) {
+    str_printf(&p->out, "hone_stream_pair%d%s(&", first->value->lanes,
+               memory_suffix(p, first->buffer));
+    text_element(p, first->buffer, first->index);
+    str_puts(&p->out, ", ");
+    text_expr(p, first->value, BIND_ANY);
+    str_puts(&p->out, ", ");
+    text_expr(p, second->value, BIND_ANY);
     str_puts(&p->out, ");\n");
 }

@@ -87,16 +87,21 @@ static struct sass_instruction decode(const unsigned char *bytes, int at, int n,
 
 // ---- loops
 
-// Does it compute or move data? A loop without any such only waits.
-static bool is_work(enum sass_kind k) {
+// How much it computes or moves, an f32 instruction being 1; 0: nothing. A loop without any such only
+// waits. A product of matrix units is many multiply-adds of a warp (m16n8k8 32, m64n64k16 512), so
+// that the loop around it is the hot one, and not the loop that computes some results anew when
+// numbers were too large.
+static int work_of(enum sass_kind k) {
     switch (k) {
+    case SASS_TENSOR:
+        return 32;
+    case SASS_TENSOR_GROUP:
+        return 512;
     case SASS_F32:
     case SASS_FMA:
     case SASS_F16:
     case SASS_F64:
     case SASS_FUNCTION:
-    case SASS_TENSOR:
-    case SASS_TENSOR_GROUP:
     case SASS_GLOBAL_LOAD:
     case SASS_GLOBAL_STORE:
     case SASS_SHARED_LOAD:
@@ -109,9 +114,9 @@ static bool is_work(enum sass_kind k) {
     case SASS_TEXTURE:
     case SASS_ATOMIC:
     case SASS_SHARED_ATOMIC:
-        return true;
+        return 1;
     default:
-        return false;
+        return 0;
     }
 }
 
@@ -174,7 +179,7 @@ static void read_kernel(struct arena *a, const struct cubin_kernel *from, int ca
     sass_find_strides(from->text, code, n);
     int *work = arena_array(a, int, n + 1);
     for (int i = 0; i < n; i++) {
-        work[i + 1] = work[i] + is_work((enum sass_kind)code[i].kind);
+        work[i + 1] = work[i] + work_of((enum sass_kind)code[i].kind);
         k->n_unknown += code[i].kind == SASS_UNKNOWN;
     }
     find_loops(a, k, work);

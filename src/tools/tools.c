@@ -20,7 +20,7 @@ const struct tool *const tools[] = {&tool_scalar,    &tool_width,      &tool_sta
                                     &tool_sums,      &tool_moved,      &tool_tail,
                                     &tool_faults,    &tool_sharing,    &tool_idle,
                                     &tool_copies,    &tool_host,       &tool_spill,
-                                    &tool_tensor,    &tool_starved,    &tool_path,
+                                    &tool_serial,    &tool_tensor,    &tool_starved,    &tool_path,
                                     &tool_coalesce,  &tool_banks,      &tool_atomics,
                                     &tool_fence,     &tool_precision,  &tool_slow,
                                     &tool_convert,   &tool_waves,      &tool_occupancy,
