@@ -499,7 +499,8 @@ bool calibrate(struct arena *a, struct target *t, void (*progress)(const char *w
                          .f8_flops_per_s = NAN,
                          .i8_flops_per_s = NAN,
                          .fault_s = cpu_fault_s(),
-                         .line_s = cpu_line_s()};
+                         .line_s = cpu_line_s(),
+                         .fuse_gain = cpu_fuse_gain()};
     if (!build_kernels(a, t, &b.object, err) || !measure_all(&b, &c, progress, ctx, err))
         return error_wrap(err, "calibrate %s", t->name);
     c.present = true;

@@ -74,3 +74,47 @@ double cpu_line_s(void) {
         least = fmin(least, play());
     return least;
 }
+
+// ---- multiply-adds
+
+#if defined(__x86_64__)
+typedef float vec __attribute__((vector_size(32)));
+enum { CHAINS = 12, TURNS = 4000 };
+
+// As many independent sums as hide the latency of either, in registers.
+#define EACH(step)                                                                           \
+    step(0) step(1) step(2) step(3) step(4) step(5) step(6) step(7) step(8) step(9) step(10) \
+        step(11)
+#define FUSED(i) __asm__ volatile("vfmadd213ps %1, %1, %0" : "+x"(sum[i]) : "x"(one));
+#define APART(i) \
+    __asm__ volatile("vmulps %1, %0, %0\n\tvaddps %1, %0, %0" : "+x"(sum[i]) : "x"(one));
+
+__attribute__((target("avx2,fma"))) static double run_sums(bool is_fused) {
+    vec one = {0}, sum[CHAINS] = {0};
+    int64_t begin = clock_now_ns();
+    for (int turn = 0; turn < TURNS; turn++) {
+        if (is_fused) {
+            EACH(FUSED)
+        } else {
+            EACH(APART)
+        }
+    }
+    return (double)(clock_now_ns() - begin);
+}
+
+double cpu_fuse_gain(void) {
+    enum { TRIES = 20 };
+    double fused = NAN, apart = NAN;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+        return NAN;
+    for (int i = 0; i < TRIES; i++) {
+        fused = fmin(fused, run_sums(true));
+        apart = fmin(apart, run_sums(false));
+    }
+    return apart / fused;
+}
+#else
+double cpu_fuse_gain(void) {
+    return NAN;
+}
+#endif

@@ -62,6 +62,9 @@ void print_ceilings(struct str *out, const struct ceilings *c) {
     print_rate(out, "i8 tensor", c->i8_flops_per_s, 1e12, "TOP/s");
     print_rate(out, "functions (exp)", c->functions_per_s, 1e9, "G/s");
     str_printf(out, "  %-20s %7.1f µs\n", "launch", c->launch_s * 1e6);
+    if (c->fuse_gain > 0)
+        str_printf(out, "  %-20s %7.2f times the time of multiply-adds\n", "product and sum",
+                   c->fuse_gain);
     print_rate(out, "page fault", c->fault_s, 1e-6, "µs");
     print_rate(out, "line of another core", c->line_s, 1e-9, "ns");
     str_printf(out, "  measured %s in %.1f s: %s\n", c->measured_at, c->seconds, c->how);

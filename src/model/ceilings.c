@@ -40,6 +40,7 @@ static double *rate_of(struct ceilings *c, int i) {
 static const struct rate costs[] = {
     {"fault_s", offsetof(struct ceilings, fault_s)},
     {"line_s", offsetof(struct ceilings, line_s)},
+    {"fuse_gain", offsetof(struct ceilings, fuse_gain)},
 };
 enum { COSTS = sizeof costs / sizeof costs[0] };
 

@@ -55,9 +55,10 @@ struct ceilings {
     double f32_spread;
     double f64_flops_per_s;
     double bf16_flops_per_s, tf32_flops_per_s, f8_flops_per_s, i8_flops_per_s;  // matrix units
-    double functions_per_s;                    // exp of an f32, as often as all threads can
-    double fault_s;                            // CPU: a page that is touched for the first time
-    double line_s;                             // CPU: a line that another processor has changed
+    double functions_per_s;  // exp of an f32, as often as all threads can
+    double fault_s;          // CPU: a page that is touched for the first time
+    double fuse_gain;        // CPU: products and sums apart, over multiply-adds, in time
+    double line_s;           // CPU: a line that another processor has changed
     struct ceiling_cache cache[CACHE_LEVELS];  // CPU: L1, L2, last level; 0 bytes: not measured
     struct ceiling_width width[WIDTHS];        // CPU; 0 bytes: the machine has none
     double seconds;                            // that measuring took
