@@ -1091,9 +1091,9 @@ HONE_FN float hone_exp_quick1(float x) {
     return expf(x);
 #endif
 }
-// Half the instructions of erf: 1 - 2^-(a p(a)), and three terms of its series below 0.2, where little
-// is left of that. Off by 2e-7 at most, and by 7e-7 of the result with what ex2.approx adds: 19 times
-// what honest f32 rounds (test_dev.c), where a judge admits 64.
+// Half the instructions of erf: 1 - 2^-(a p(a)), and three terms of its series below 0.2, where
+// little is left of that. Off by 2e-7 at most, and by 7e-7 of the result with what ex2.approx adds:
+// 19 times what honest f32 rounds (test_dev.c), where a judge admits 64.
 HONE_FN float hone_erf_quick1(float x) {
     const float a = fabsf(x) > 4.0f ? 4.0f : fabsf(x);  // NaN stays
     float p = 4.53596091e-05f;
@@ -1126,9 +1126,10 @@ HONE_FN float hone_erf1(float x) {
     return erff(x);
 }
 // x times the normal distribution, of which 2^p for one polynomial p is what is left beyond |x|:
-// less than half the instructions of erf. Its coefficients make the largest error least in units of what
-// honest f32 rounds at that x, 16 of them with what ex2.approx adds (test_dev.c), where a judge admits 64:
-// 1.1e-6 of the result down to -1, less tight below, where 1 + erf(x / sqrt 2) cancels.
+// less than half the instructions of erf. Its coefficients make the largest error least in units of
+// what honest f32 rounds at that x, 16 of them with what ex2.approx adds (test_dev.c), where a
+// judge admits 64: 1.1e-6 of the result down to -1, less tight below, where 1 + erf(x / sqrt 2)
+// cancels.
 HONE_FN float hone_gelu_quick1(float x) {
     float a = fminf(fabsf(x), 5.9f);
     float p = 3.10138203e-05f * a - 0.000739738345f;
