@@ -2,7 +2,13 @@
 // as far or twice as far is the same).
 #include "family/ahead.h"
 
-enum { AHEAD = 1024, WORTH_BYTES = 16 << 20 };
+enum { AHEAD = 1024, WORTH_BYTES = 16 << 20, LONG_BYTES = 4 << 20 };
+
+bool ahead_is_long(const struct region *r) {
+    struct region_work w;
+    region_count(r, &w);
+    return w.bytes_read >= LONG_BYTES;
+}
 
 bool ahead_is_worth(const struct region *r) {
     struct region_work w;
@@ -20,13 +26,17 @@ static bool ask_leaf(void *ctx, node_id n, const struct axis_map *map) {
     return true;
 }
 
-void ahead_ask(struct scope *s, node_id n, const struct axis_map *map) {
+void ahead_ask_by(struct scope *s, int group, int64_t distance, node_id n,
+                  const struct axis_map *map) {
     struct arena *a = s->lowering->arena;
     struct scope later = *s;
     struct point_visit visit = {s->lowering->region, -1, ask_leaf, &later};
     if (s->lanes < 2)
         return;
-    later.index[s->lane_group] =
-        loop_binary(a, LOOP_ADD, s->index[s->lane_group], loop_int(a, AHEAD));
+    later.index[group] = loop_binary(a, LOOP_ADD, s->index[group], loop_int(a, distance));
     point_visit(&visit, n, map);
+}
+
+void ahead_ask(struct scope *s, node_id n, const struct axis_map *map) {
+    ahead_ask_by(s, s->lane_group, AHEAD, n, map);
 }

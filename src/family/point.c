@@ -498,6 +498,16 @@ static enum loop_op op_of(const struct lowering *l, const struct node *n, enum l
     return inside == LOOP_F32 && l->is_quick_erf && op == LOOP_ERF ? LOOP_ERF_QUICK : op;
 }
 
+// Is the node a division by 1 + exp(x), as sigmoid and silu have it, that need not be exact?
+static bool is_quick_division(const struct lowering *l, const struct node *n,
+                              enum loop_dtype inside) {
+    const struct graph *g = l->region->graph;
+    if (!l->is_quick_inverse || n->op != OP_DIV || inside != LOOP_F32)
+        return false;
+    node_id exp = beside(g, n->arg[1], OP_ADD, 1);
+    return exp >= 0 && g->nodes[exp].op == OP_EXP;
+}
+
 static const struct loop_expr *elementwise(struct scope *s, const struct node *n,
                                            const struct axis_map *map) {
     struct arena *a = s->lowering->arena;
@@ -526,6 +536,10 @@ static const struct loop_expr *elementwise(struct scope *s, const struct node *n
     if (expand_has(n->op))
         return loop_let(s->builder, n->name, expand_build(s->builder, n, arg));
     enum loop_op op = op_of(s->lowering, n, inside);
+    if (is_quick_division(s->lowering, n, inside)) {
+        op = LOOP_MUL;
+        arg[1] = loop_unary(a, LOOP_INVERSE_QUICK, arg[1]);
+    }
     const struct loop_expr *e = n->n_args == 1   ? loop_unary(a, op, arg[0])
                                 : n->n_args == 2 ? loop_binary(a, op, arg[0], arg[1])
                                                  : loop_ternary(a, op, arg[0], arg[1], arg[2]);
@@ -556,6 +570,14 @@ const struct loop_expr *point_value(struct scope *s, node_id n, const struct axi
         e = l->anchor(l->anchor_ctx, s, n, map);
     remember(s, n, map, e);
     return e;
+}
+
+const struct loop_expr *point_padded(struct scope *s, node_id node, const struct axis_map *map,
+                                     const struct guard *guards, int n) {
+    const struct lowering *l = s->lowering;
+    const struct loop_expr *value = point_value(s, node, map);
+    return point_where(s, guards, n, value,
+                       point_constant(l->arena, l->region->graph->nodes[node].dtype, 0));
 }
 
 const struct loop_expr *point_stored(struct scope *s, int i, const struct axis_map *map) {

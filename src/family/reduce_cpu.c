@@ -35,6 +35,11 @@ static const struct knob knobs[] = {
 
 // Terms that one accumulator takes before its sum is put aside: what honest f32 does.
 enum { CHUNK_TERMS = 1024, CHUNK_RADIX = 8 };
+// Across, what is read some rows later is asked for, so many elements later; but not where a block
+// reads long pieces of rows, which the processor fetches ahead by itself. Sums of 256 rows of 2047
+// numbers on two cores of an EPYC: f16 0.72 ms without and 0.48 with it, f32 1.13 and 0.97; of 4096
+// rows of 4096 f32 0.84 and 1.04.
+enum { AHEAD_ELEMENTS = 4096, AHEAD_PIECE_MAX = 8192 };
 // Terms that a part has at least, and from which on one is worth a second launch; results per
 // block of that.
 enum { SPLIT_TERMS = 64, SPLIT_WORTH = 1 << 15, FINISH_RESULTS = 64 };
@@ -50,6 +55,7 @@ struct build {
     struct loop_buffer *partial;   // scratch, what each part has; NULL: one block has it all
     const struct loop_expr *part;  // which one
     bool asks;                     // for what is read later
+    int64_t rows_ahead;            // across: for what so many terms later read; 0: not
 };
 
 // What `count` terms fall into. Spans are multiples of `by`, but the last.
@@ -119,7 +125,11 @@ static void clear_part(void *ctx, struct scope *s, const struct loop_expr *copy)
 
 static void add_part(void *ctx, struct scope *s, const struct loop_expr *copy) {
     struct across *x = ctx;
+    const struct build *b = x->build;
     (void)copy;
+    if (b->rows_ahead > 0)
+        ahead_ask_by(s, b->l->space.n_groups - 1, b->rows_ahead,
+                     b->l->region->graph->nodes[b->form->anchor].arg[0], &b->form->arg);
     add_to(x, s, x->part, argument(x->build, s));
 }
 
@@ -354,6 +364,7 @@ static void lower_across(struct build *b, const struct kernel_stage *stage) {
     struct arena *a = b->l->arena;
     struct space *space = &b->l->space;
     int last = b->form->n_kept - 1;
+    node_id arg = b->l->region->graph->nodes[b->form->anchor].arg[0];
     int64_t grain = stage_number(stage, "grain", 0), columns = space->count[last];
     if (grain > columns)
         grain = columns;
@@ -373,6 +384,9 @@ static void lower_across(struct build *b, const struct kernel_stage *stage) {
     w->end = loop_binary(a, LOOP_MIN, loop_int(a, grain),
                          loop_binary(a, LOOP_SUB, space->extent[last], w->offset));
     w->multiple = sweep_multiple(columns, grain);
+    enum dtype type = b->l->region->graph->nodes[arg].dtype;
+    if (ahead_is_long(b->l->region) && dtype_size(type, grain) <= AHEAD_PIECE_MAX)
+        b->rows_ahead = (AHEAD_ELEMENTS + grain - 1) / grain;
     build_across(b, &s, row, grain);
 }
 

@@ -78,7 +78,7 @@ const struct loop_expr *loop_binary(struct arena *a, enum loop_op op, const stru
 // One lane of a vector, by a number that is a constant once loops are unrolled.
 const struct loop_expr *loop_lane(struct arena *a, const struct loop_expr *x,
                                   const struct loop_expr *lane);
-// LOOP_LANES_EVEN or LOOP_LANES_ODD of two vectors, in runs of `run` lanes.
+// LOOP_LANES_EVEN or LOOP_LANES_ODD of two vectors in runs of `run` lanes, or LOOP_LANES_SLID by them.
 const struct loop_expr *loop_weave(struct arena *a, enum loop_op op, const struct loop_expr *x,
                                    const struct loop_expr *y, int run);
 const struct loop_expr *loop_ternary(struct arena *a, enum loop_op op, const struct loop_expr *x,
@@ -117,6 +117,9 @@ struct loop_for {
 // becomes its body, one known never to run is dropped by loop_close.
 const struct loop_expr *loop_open_for(struct loop_builder *b, const struct loop_for *f,
                                       struct loop_builder *inner);
+// A GPU's compiler shall not unroll the loop `inner` either: its turns wait for something else, so that
+// unrolling only takes registers.
+void loop_keep_rolled(struct loop_builder *inner);
 void loop_open_if(struct loop_builder *b, const struct loop_expr *low, const struct loop_expr *high,
                   struct loop_builder *inner);
 // An if whose threads go their own way: several that follow each other run at the same time, by

@@ -206,7 +206,7 @@ const struct loop_expr *loop_lane(struct arena *a, const struct loop_expr *x,
 
 const struct loop_expr *loop_weave(struct arena *a, enum loop_op op, const struct loop_expr *x,
                                    const struct loop_expr *y, int run) {
-    assert(op == LOOP_LANES_EVEN || op == LOOP_LANES_ODD);
+    assert(op == LOOP_LANES_EVEN || op == LOOP_LANES_ODD || op == LOOP_LANES_SLID);
     assert(x->dtype == LOOP_F32 && y->dtype == LOOP_F32);
     int lanes = x->lanes > y->lanes ? x->lanes : y->lanes;
     struct loop_expr *e = new_expr(a, op, LOOP_F32, lanes);

@@ -131,6 +131,8 @@ static bool expr(struct checker *c, const struct loop_expr *e) {
     bool weaves = e->op == LOOP_LANES_EVEN || e->op == LOOP_LANES_ODD;
     if (weaves && (e->stride < 1 || e->lanes % (2 * e->stride) != 0))
         return complain(c, loop_ops[e->op].text, "runs that do not come in pairs");
+    if (e->op == LOOP_LANES_SLID && (e->stride < 1 || e->stride >= e->lanes))
+        return complain(c, loop_ops[e->op].text, "by no lane, or by all of them");
     if (!types(c, e))
         return false;
     bool mixes = e->op == LOOP_LOAD || e->op == LOOP_BROADCAST || e->op == LOOP_LANE ||
@@ -188,6 +190,8 @@ static bool intrinsic(struct checker *c, const struct loop_stmt *s) {
     const struct intrinsic_info *info = &intrinsic_infos[s->intrinsic];
     if (!c->threads)
         return complain(c, info->text, "where there are no threads");
+    if (s->intrinsic == INTRINSIC_LAUNCH_WAIT && !c->kernel->is_programmatic)
+        return complain(c, info->text, "where the launch before has ended");
     if (is_to_others(s->intrinsic) && (c->kernel->gang < 2 || !c->kernel->is_cluster))
         return complain(c, info->text, "where blocks are no cluster");
     c->is_shared |= is_to_others(s->intrinsic);
@@ -271,6 +275,14 @@ static bool ends_together(struct checker *c) {
            complain(c, c->kernel->name, "blocks touch each other's memory, and end apart");
 }
 
+// What begins early does so after a kernel of this program.
+static bool follows_kernel(struct checker *c, const struct loop_program *p, int i) {
+    const struct loop_kernel *k = p->kernels[i];
+    bool may = c->threads && i > 0 && !p->kernels[i - 1]->call && (k->gang < 2 || k->is_cluster);
+    return !k->is_programmatic || may ||
+           complain(c, k->name, "begins early, and there is no launch that it could overlap");
+}
+
 bool pass_verify(const struct loop_program *p, struct error *err) {
     struct arena a = {0};
     struct checker c = {.bound = arena_array(&a, bool, p->n_vars), .err = err};
@@ -283,7 +295,7 @@ bool pass_verify(const struct loop_program *p, struct error *err) {
         if (c.threads)
             c.bound[p->kernels[i]->thread->id] = true;
         c.is_shared = false;
-        ok = block(&c, &p->kernels[i]->body) && ends_together(&c);
+        ok = block(&c, &p->kernels[i]->body) && ends_together(&c) && follows_kernel(&c, p, i);
     }
     arena_reset(&a);
     return ok;

@@ -141,7 +141,7 @@ void text_call(struct printer *p, const struct loop_expr *e) {
     }
     if (e->op == LOOP_LANE && e->dtype == LOOP_I32)
         t = LOOP_I32;
-    if (e->op == LOOP_LANES_EVEN || e->op == LOOP_LANES_ODD)
+    if (e->op == LOOP_LANES_EVEN || e->op == LOOP_LANES_ODD || e->op == LOOP_LANES_SLID)
         str_printf(&p->out, "hone_%s%lld_%d(", name, (long long)e->stride, e->lanes);
     else if (across_threads && (t == LOOP_F32 || t == LOOP_MASK))
         str_printf(&p->out, "hone_%s(", name);

@@ -233,6 +233,9 @@ static const struct loop_expr *wrong(struct scene *s, int which) {
         return e;
     case 12:
         return loop_weave(a, LOOP_LANES_ODD, loop_broadcast(a, v, 4), loop_broadcast(a, six, 4), 4);
+    case 13:
+        return loop_weave(a, LOOP_LANES_SLID, loop_broadcast(a, v, 4), loop_broadcast(a, six, 4),
+                          4);
     default: {
         struct loop_buffer *r = loop_register(s->program, "r", 2, 1);
         const struct loop_expr *at = loop_to_index(a, loop_cast(a, v, LOOP_I32), 0, 1);
@@ -255,6 +258,7 @@ Test(loop_types, what_mixes_types_is_refused) {
                                         "x: addressed by something else than an index",
                                         "w: accessed in another type than its own",
                                         "lanes_odd: runs that do not come in pairs",
+                                        "lanes_slid: by no lane, or by all of them",
                                         "r: register index is not a constant"};
     for (int i = 0; i < (int)(sizeof words / sizeof *words); i++) {
         struct scene s;

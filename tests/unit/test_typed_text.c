@@ -166,7 +166,7 @@ static void add_memory(struct world *w, int lanes) {
 // What only vectors have.
 static void add_vectors(struct world *w, int lanes) {
     struct arena *a = &w->arena;
-    for (int i = 0; i < (w->threads ? 13 : 11); i++) {
+    for (int i = 0; i < (w->threads ? 14 : 11); i++) {
         // On a CPU sums and products before a lane have an order of their own (test_math.c).
         if (!w->threads && (i == 7 || i == 8))
             continue;
@@ -176,6 +176,8 @@ static void add_vectors(struct world *w, int lanes) {
         // Of numbers up to 1 or so: 4e-6 of a result that is beside 8.
         const struct loop_expr *gelu = loop_unary(a, LOOP_GELU_QUICK, loop_unary(a, LOOP_TANH, x));
         gelu = loop_binary(a, LOOP_ADD, gelu, loop_broadcast(a, loop_real(a, 8), lanes));
+        const struct loop_expr *one = loop_broadcast(a, loop_real(a, 1), lanes);
+        const struct loop_expr *large = loop_binary(a, LOOP_ADD, loop_unary(a, LOOP_ABS, x), one);
         const struct loop_expr *e[] = {loop_cast(a, m, LOOP_F32),
                                        loop_cast(a, x, LOOP_MASK),
                                        loop_round_to(a, x, DTYPE_F16),
@@ -188,6 +190,7 @@ static void add_vectors(struct world *w, int lanes) {
                                        loop_unary(a, LOOP_LANES_REVERSED, x),
                                        loop_unary(a, LOOP_EXP_QUICK, x),
                                        loop_unary(a, LOOP_ERF_QUICK, x),
+                                       loop_unary(a, LOOP_INVERSE_QUICK, large),
                                        gelu};
         close_case(w, e[i], own[e[i]->dtype], e[i]->lanes == 1 ? lanes : 1,
                    arena_printf(a, "vectors %d, %d lanes", i, lanes));
@@ -197,7 +200,7 @@ static void add_vectors(struct world *w, int lanes) {
     }
 }
 
-// Runs of two vectors in turns: what a CPU transposes registers by.
+// Runs of two vectors in turns: what a CPU transposes registers by. And what it scans them by.
 static void add_runs(struct world *w, int lanes) {
     struct arena *a = &w->arena;
     for (int run = 1; run < lanes && !w->threads; run *= 2)
@@ -209,6 +212,13 @@ static void add_runs(struct world *w, int lanes) {
                 w, loop_weave(a, odd ? LOOP_LANES_ODD : LOOP_LANES_EVEN, x, y, run), DTYPE_F32, 1,
                 arena_printf(a, "%s runs of %d, %d lanes", odd ? "odd" : "even", run, lanes));
         }
+    for (int by = 1; by < lanes && !w->threads; by *= 2) {
+        open_case(w, lanes);
+        const struct loop_expr *x = load(w, w->x[DTYPE_F32], lanes);
+        const struct loop_expr *y = load(w, w->y[DTYPE_F32], lanes);
+        close_case(w, loop_weave(a, LOOP_LANES_SLID, x, y, by), DTYPE_F32, 1,
+                   arena_printf(a, "slid by %d, %d lanes", by, lanes));
+    }
 }
 
 // Every accumulator keeps what it has in a register of its type.

@@ -28,21 +28,22 @@ void y_scan(long block, const unsigned short *restrict x, const unsigned char *r
                 f32x8 x_v = hone_load8_bf16(&x[item * N + 2492 - p]);
                 f32x8 t_1 = hone_select8(c_v, x_v, hone_all8(0.0f));
                 f32x8 turned = hone_lanes_reversed8(t_1);
-                f32x8 lanes = hone_lanes_before_sum8(turned);
-                f32x8 upto = lanes + turned;
+                f32x8 upto = hone_lanes_slid1_8(hone_all8(0.0f), turned) + turned;
+                f32x8 upto_2 = hone_lanes_slid2_8(hone_all8(0.0f), upto) + upto;
+                f32x8 upto_3 = hone_lanes_slid4_8(hone_all8(0.0f), upto_2) + upto_2;
                 float start = open;
-                f32x8 y_f32 = hone_lanes_reversed8(before + (start + lanes));
+                open = start + hone_lane8(upto_3, 7);
+                f32x8 y_f32 = hone_lanes_reversed8(before + (start + hone_lanes_slid1_8(hone_all8(0.0f), upto_3)));
                 hone_store8_f16(&y[item * N + 2492 - p], y_f32);
-                open = start + hone_lane8(upto, 7);
             }
             for (long p = run + ((2500 < run + 1024 ? 2500 : run + 1024) - run) / 8 * 8; p < (2500 < run + 1024 ? 2500 : run + 1024); p++) {
                 int c_v = c[item * N + 2499 - p] != 0;
                 float x_v = hone_from_bf16(x[item * N + 2499 - p]);
                 float t_1 = (c_v ? x_v : 0.0f);
                 float start = open;
+                open = start + t_1;
                 float y_f32 = before + (start + 0.0f);
                 y[item * N + 2499 - p] = hone_to_f16(y_f32);
-                open = start + t_1;
             }
             before += open;
         }
