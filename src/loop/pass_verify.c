@@ -123,17 +123,22 @@ static bool types(struct checker *c, const struct loop_expr *e) {
     return is_result(e) || complain(c, loop_ops[e->op].text, "a result of another type");
 }
 
-static bool expr(struct checker *c, const struct loop_expr *e) {
-    if (e->op == LOOP_VAR && !c->bound[e->var->id])
-        return complain(c, e->var->name, "used where it is not bound");
-    if (e->op == LOOP_LANE && !becomes_constant(c, e->arg[1]))
-        return complain(c, "lane", "number is not a constant");
+// The run of lanes of a weave or a slide.
+static bool is_run(struct checker *c, const struct loop_expr *e) {
     bool weaves = e->op == LOOP_LANES_EVEN || e->op == LOOP_LANES_ODD;
     if (weaves && (e->stride < 1 || e->lanes % (2 * e->stride) != 0))
         return complain(c, loop_ops[e->op].text, "runs that do not come in pairs");
     if (e->op == LOOP_LANES_SLID && (e->stride < 1 || e->stride >= e->lanes))
         return complain(c, loop_ops[e->op].text, "by no lane, or by all of them");
-    if (!types(c, e))
+    return true;
+}
+
+static bool expr(struct checker *c, const struct loop_expr *e) {
+    if (e->op == LOOP_VAR && !c->bound[e->var->id])
+        return complain(c, e->var->name, "used where it is not bound");
+    if (e->op == LOOP_LANE && !becomes_constant(c, e->arg[1]))
+        return complain(c, "lane", "number is not a constant");
+    if (!is_run(c, e) || !types(c, e))
         return false;
     bool mixes = e->op == LOOP_LOAD || e->op == LOOP_BROADCAST || e->op == LOOP_LANE ||
                  (e->op >= LOOP_LANES_SUM && e->op <= LOOP_LANES_ALL);
