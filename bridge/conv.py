@@ -134,7 +134,7 @@ class Kernel:
         self.stage = re.search(r"// stage \w+ +: (.*)", source).group(1)
         self.scratch = re.findall(r"#pragma hone scratch (\w+) (\w+)\[(.*?)\]", source)
         self.plan = re.findall(
-            r"#pragma hone launch (\w+) grid\((.*?)\) block\((\d+)\)(?: shared\((\d+)\))? args\((.*?)\)", source
+            r"#pragma hone launch (\w+) grid\((.*?)\) block\((\d+)\)(?: shared\((\d+)\))?(?: programmatic)? args\((.*?)\)", source
         )
         self.maps = re.findall(
             r"#pragma hone tensormap (\w+) = (\w+) dims\((.*?)\) strides\((.*?)\) box\((.*?)\) swizzle\(128\)", source

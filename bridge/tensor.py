@@ -49,6 +49,7 @@ NAMES = {
 DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 MAP_TYPES = {torch.bfloat16: 9, torch.float16: 6, torch.float32: 7, torch.int8: 0, torch.float8_e4m3fn: 0}  # CUtensorMapDataType
 CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+PROGRAMMATIC = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 SWIZZLE_128 = 3  # CU_TENSOR_MAP_SWIZZLE_128B
 BATCHES = 9
 
@@ -78,7 +79,7 @@ STORAGE = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "
 
 
 class Attribute(ctypes.Structure):
-    """CUlaunchAttribute of a cluster: its number, and the sizes at the begin of 64 bytes."""
+    """CUlaunchAttribute: its number, and the sizes of a cluster (or a 1) at the begin of 64 bytes."""
 
     _fields_ = [("id", ctypes.c_int), ("pad", ctypes.c_int), ("cluster", ctypes.c_uint * 3), ("rest", ctypes.c_uint * 13)]
 
@@ -102,6 +103,7 @@ class Launch:
         clauses = dict(re.findall(r" (\w+)\(((?:[^()]|\([^()]*\))*)\)", line))
         grid, block, shared, arguments = (clauses.get(c) for c in ("grid", "block", "shared", "args"))
         name, self.cluster = line.split()[0], int(clauses.get("cluster", 1))
+        self.is_programmatic = " programmatic " in line
         self.grid = eval(grid.replace("/", "//"), {}, names)  # sizes and + - * / alone
         self.block, self.shared, self.arguments = int(block), int(shared or 0), arguments.split(", ")
         self.function = ctypes.c_void_p()
@@ -188,9 +190,13 @@ class Kernel:
                 for name in k.arguments
             ]
             arguments = (ctypes.c_void_p * len(places))(*places)
-            cluster = Attribute(CLUSTER_DIMENSION, 0, (k.cluster, 1, 1))
+            said = [Attribute(CLUSTER_DIMENSION, 0, (k.cluster, 1, 1))] if k.cluster > 1 else []
+            # Alone there is nothing that it could overlap.
+            if k.is_programmatic and only is None:
+                said.append(Attribute(PROGRAMMATIC, 0, (1, 0, 0)))
+            attributes = (Attribute * 2)(*said)
             dims = (ctypes.c_uint * 6)(k.grid, 1, 1, k.block, 1, 1)
-            config = Config(dims, k.shared, stream, ctypes.pointer(cluster), 1 if k.cluster > 1 else 0)
+            config = Config(dims, k.shared, stream, attributes, len(said))
             check(cuda.cuLaunchKernelEx(ctypes.byref(config), k.function, arguments, None))
 
 

@@ -686,6 +686,19 @@ HONE_FN void hone_pack_bf16(int *word, float2 *v) {
     *v = make_float2(v->x - __int_as_float(*word << 16), v->y - __int_as_float(*word & 0xffff0000));
 }
 
+// Launches that overlap (sm_90): this one waits for the one before it, and lets the next begin.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define hone_launch_wait() asm volatile("griddepcontrol.wait;" ::: "memory")
+#define hone_launch_next() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
+// A pointer to what launches before this one wrote: behind the wait it is another one to the
+// compiler, which would otherwise read such data before the wait, or through the read-only cache.
+#define hone_renew(p)                         \
+    do {                                      \
+        asm volatile("" : "+l"(p)::"memory"); \
+        __builtin_assume(__isGlobal(p));      \
+    } while (0)
+#endif
+
 // Barriers in shared memory whose phases count arrivals and bytes, the copy engine, and products of
 // a warpgroup (sm_90a); intrinsics.def says what each means.
 struct __align__(64) hone_tensormap {
@@ -1091,9 +1104,9 @@ HONE_FN float hone_exp_quick1(float x) {
     return expf(x);
 #endif
 }
-// Half the instructions of erf: 1 - 2^-(a p(a)), and three terms of its series below 0.2, where little
-// is left of that. Off by 2e-7 at most, and by 7e-7 of the result with what ex2.approx adds: 19 times
-// what honest f32 rounds (test_dev.c), where a judge admits 64.
+// Half the instructions of erf: 1 - 2^-(a p(a)), and three terms of its series below 0.2, where
+// little is left of that. Off by 2e-7 at most, and by 7e-7 of the result with what ex2.approx adds:
+// 19 times what honest f32 rounds (test_dev.c), where a judge admits 64.
 HONE_FN float hone_erf_quick1(float x) {
     const float a = fabsf(x) > 4.0f ? 4.0f : fabsf(x);  // NaN stays
     float p = 4.53596091e-05f;
@@ -1113,6 +1126,17 @@ HONE_FN float hone_erf_quick1(float x) {
     const float near = x * fmaf(fmaf(0.111243315f, square, -0.376102656f), square, 1.12837911f);
     return a < 0.2f ? near : copysignf(1.0f - p, x);
 }
+// 1 / x of x at least 1, off by a unit in the last place, in a third of the instructions and
+// without the branch that an exact division takes for numbers near the ends of its range.
+HONE_FN float hone_inverse_quick1(float x) {
+#ifdef __CUDACC__
+    float r;
+    asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+#else
+    return 1.0f / x;
+#endif
+}
 HONE_FN float hone_log1(float x) {
     return logf(x);
 }
@@ -1126,9 +1150,10 @@ HONE_FN float hone_erf1(float x) {
     return erff(x);
 }
 // x times the normal distribution, of which 2^p for one polynomial p is what is left beyond |x|:
-// less than half the instructions of erf. Its coefficients make the largest error least in units of what
-// honest f32 rounds at that x, 16 of them with what ex2.approx adds (test_dev.c), where a judge admits 64:
-// 1.1e-6 of the result down to -1, less tight below, where 1 + erf(x / sqrt 2) cancels.
+// less than half the instructions of erf. Its coefficients make the largest error least in units of
+// what honest f32 rounds at that x, 16 of them with what ex2.approx adds (test_dev.c), where a
+// judge admits 64: 1.1e-6 of the result down to -1, less tight below, where 1 + erf(x / sqrt 2)
+// cancels.
 HONE_FN float hone_gelu_quick1(float x) {
     float a = fminf(fabsf(x), 5.9f);
     float p = 3.10138203e-05f * a - 0.000739738345f;
@@ -1164,6 +1189,7 @@ HONE_LANES_1(exp)
 HONE_LANES_1(exp_quick)
 HONE_LANES_1(gelu_quick)
 HONE_LANES_1(erf_quick)
+HONE_LANES_1(inverse_quick)
 HONE_LANES_1(log)
 HONE_LANES_1(sqrt)
 HONE_LANES_1(rsqrt)

@@ -10,7 +10,8 @@
 // all its threads have come. A barrier or shuffle that some threads do not come to, a misaligned
 // vector, an access outside shared memory: the process says so and exits with HONE_DEV_FAULT.
 // Blocks that can meet (a cluster, or the grid of a cooperative launch) run at the same time;
-// others one by one.
+// others one by one. Of a launch that may begin before those before it have ended, one block (or
+// those that meet) goes as far as it can before they begin, and on when they have ended.
 //
 // For one source that is a program of its own. Needs glibc and gcc 12 or clang; run on x86-64 so
 // far.
@@ -52,6 +53,7 @@ enum hone_dev_state {
     HONE_DEV_AT_SHUFFLE,
     HONE_DEV_AT_MBARRIER,
     HONE_DEV_AT_MEETING,  // of blocks
+    HONE_DEV_AT_LAUNCH,   // waits for the launch before
     HONE_DEV_DONE
 };
 
@@ -132,6 +134,7 @@ static struct {
     struct hone_dev_fibre *now;
     const struct hone_dev_launch *launch;
     int n_fibres;  // of the blocks that run now
+    int is_early;  // launches before this one have not ended
     uint64_t random;
     int begins_at_page;
     int any_alignment;  // the kernel is compiled with HONE_ANY_ALIGNMENT
@@ -337,6 +340,8 @@ static void hone_dev_async_step(void);
 static int hone_dev_async_hurry(void);
 static void hone_dev_async_end(void);
 static void hone_dev_async_prepare(uint64_t seed);
+static void *hone_dev_async_set_aside(void);
+static void hone_dev_async_take_back(void *aside);
 
 // The same of the blocks that `first` stands waiting for.
 static int hone_dev_release_meeting(const struct hone_dev_fibre *first) {
@@ -379,7 +384,8 @@ static int hone_dev_release_all(void) {
 __attribute__((noreturn)) static void hone_dev_stuck(void) {
     static const char *const where[] = {"ready",        "at a barrier",
                                         "at a shuffle", "at a barrier in shared memory",
-                                        "at a meeting", "at its end"};
+                                        "at a meeting", "at the wait for the launch before",
+                                        "at its end"};
     struct hone_dev_fibre *a = &hone_dev.fibres[0];
     for (int i = 0; i < hone_dev.n_fibres; i++)
         if (hone_dev.fibres[i].state != HONE_DEV_READY && hone_dev.fibres[i].state != HONE_DEV_DONE)
@@ -394,10 +400,9 @@ __attribute__((noreturn)) static void hone_dev_stuck(void) {
     hone_dev_fault("cannot go on");
 }
 
-// Run `n` blocks from number `block` on at the same time.
-static void hone_dev_run_blocks(long block, long n) {
+// Begin `n` blocks from number `block` on at the same time.
+static void hone_dev_begin_blocks(long block, long n) {
     hone_dev.n_fibres = (int)n * hone_dev.launch->threads;
-    int n_warps = hone_dev.n_fibres / HONE_DEV_WARP, last = -1;
     for (int i = 0; i < hone_dev.n_arrays; i++)
         hone_dev_poison_shared(hone_dev.arrays[i].data, hone_dev.arrays[i].bytes);
     for (int i = 0; i < hone_dev.n_fibres; i++) {
@@ -407,6 +412,18 @@ static void hone_dev_run_blocks(long block, long n) {
         hone_dev.fibres[i].n_copies = hone_dev.fibres[i].group = 0;
     }
     hone_dev_async_begin();
+}
+
+static int hone_dev_waits_for_launch(void) {
+    for (int i = 0; i < hone_dev.n_fibres; i++)
+        if (hone_dev.fibres[i].state == HONE_DEV_AT_LAUNCH)
+            return 1;
+    return 0;
+}
+
+// Let them go on, to their end; where launches before this one have not ended, as far as they can.
+static void hone_dev_go_on(void) {
+    int n_warps = hone_dev.n_fibres / HONE_DEV_WARP, last = -1;
     for (;;) {
         hone_dev_async_step();
         int runnable[HONE_DEV_FIBRES_MAX / HONE_DEV_WARP], n_runnable = 0, done = 0;
@@ -429,9 +446,17 @@ static void hone_dev_run_blocks(long block, long n) {
             }
         if (n_runnable > 0)
             hone_dev_run_warp(last = runnable[hone_dev_random((unsigned)n_runnable)]);
-        else if (!hone_dev_release_all() && !hone_dev_async_hurry())
+        else if (!hone_dev_release_all() && !hone_dev_async_hurry()) {
+            if (hone_dev.is_early && hone_dev_waits_for_launch())
+                return;
             hone_dev_stuck();
+        }
     }
+}
+
+static void hone_dev_run_blocks(long block, long n) {
+    hone_dev_begin_blocks(block, n);
+    hone_dev_go_on();
 }
 
 static void hone_dev_signal(int number) {
@@ -459,27 +484,92 @@ static void hone_dev_prepare(uint64_t seed) {
         hone_dev.fibres = calloc(HONE_DEV_FIBRES_MAX, sizeof *hone_dev.fibres);
 }
 
-// Run all blocks of a launch, in a random order, those that can meet at the same time.
-__attribute__((unused)) static void hone_dev_launch(const struct hone_dev_launch *launch) {
-    long together = launch->together ? launch->together : 1, n = launch->grid / together;
+// A launch that has begun: the order of its blocks, of which the first ones may be under way.
+struct hone_dev_begun {
+    const struct hone_dev_launch *launch;
+    long *order, n, together;
+    int is_early;
+    // What is set aside while others run.
+    struct hone_dev_fibre *fibres;
+    int n_fibres, n_arrays;
+    struct hone_dev_array arrays[HONE_DEV_ARRAYS_MAX];
+    void *async;
+};
+
+static struct hone_dev_begun *hone_dev_begin(const struct hone_dev_launch *launch) {
+    struct hone_dev_begun *b = calloc(1, sizeof *b);
+    b->launch = launch;
+    b->together = launch->together ? launch->together : 1;
+    b->n = launch->grid / b->together;
     hone_dev.launch = launch;
     if (launch->threads < HONE_DEV_WARP || launch->threads > HONE_DEV_THREADS_MAX ||
-        launch->threads % HONE_DEV_WARP != 0 || launch->grid < 1 || launch->grid % together != 0 ||
-        together * launch->threads > HONE_DEV_FIBRES_MAX)
+        launch->threads % HONE_DEV_WARP != 0 || launch->grid < 1 ||
+        launch->grid % b->together != 0 || b->together * launch->threads > HONE_DEV_FIBRES_MAX)
         hone_dev_fault("cannot be launched with %ld blocks of %d threads, %ld at a time",
-                       launch->grid, launch->threads, together);
-    long *order = malloc((size_t)n * sizeof *order);
-    for (long i = 0; i < n; i++) {
+                       launch->grid, launch->threads, b->together);
+    b->order = malloc((size_t)b->n * sizeof *b->order);
+    for (long i = 0; i < b->n; i++) {
         long j = (long)hone_dev_random((unsigned)i + 1);
-        order[i] = order[j];
-        order[j] = i;
+        b->order[i] = b->order[j];
+        b->order[j] = i;
     }
     hone_dev.n_arrays = 0;
-    for (long i = 0; i < n; i++)
-        hone_dev_run_blocks(order[i] * together, together);
-    free(order);
+    return b;
+}
+
+// Run the blocks of a launch, in a random order, those that can meet at the same time.
+static void hone_dev_finish(struct hone_dev_begun *b) {
+    for (long i = b->is_early ? 1 : 0; i < b->n; i++)
+        hone_dev_run_blocks(b->order[i] * b->together, b->together);
+    free(b->order);
+    free(b);
     hone_dev_check_gaps();
     hone_dev.launch = NULL;
+}
+
+// The first blocks of a launch go as far as they can before those before it have begun.
+__attribute__((unused)) static struct hone_dev_begun *
+hone_dev_launch_early(const struct hone_dev_launch *launch) {
+    struct hone_dev_begun *b = hone_dev_begin(launch);
+    hone_dev.is_early = b->is_early = 1;
+    hone_dev_begin_blocks(b->order[0] * b->together, b->together);
+    hone_dev_go_on();
+    if (!hone_dev_waits_for_launch())
+        hone_dev_fault("ends without waiting for the launch before");
+    hone_dev.is_early = 0;
+    b->fibres = hone_dev.fibres;
+    b->n_fibres = hone_dev.n_fibres;
+    b->n_arrays = hone_dev.n_arrays;
+    memcpy(b->arrays, hone_dev.arrays, sizeof b->arrays);
+    b->async = hone_dev_async_set_aside();
+    hone_dev.fibres = calloc(HONE_DEV_FIBRES_MAX, sizeof *hone_dev.fibres);
+    hone_dev.launch = NULL;
+    return b;
+}
+
+// Those before it have ended: on with them, and with all others.
+__attribute__((unused)) static void hone_dev_launch_rest(struct hone_dev_begun *b) {
+    free(hone_dev.fibres);
+    hone_dev.launch = b->launch;
+    hone_dev.fibres = b->fibres;
+    hone_dev.n_fibres = b->n_fibres;
+    hone_dev.n_arrays = b->n_arrays;
+    memcpy(hone_dev.arrays, b->arrays, sizeof b->arrays);
+    hone_dev_async_take_back(b->async);
+    for (int i = 0; i < hone_dev.n_fibres; i++) {
+        if (hone_dev.fibres[i].state == HONE_DEV_DONE) {
+            hone_dev.now = &hone_dev.fibres[i];
+            hone_dev_fault("ends without waiting for the launch before");
+        }
+        if (hone_dev.fibres[i].state == HONE_DEV_AT_LAUNCH)
+            hone_dev.fibres[i].state = HONE_DEV_READY;
+    }
+    hone_dev_go_on();
+    hone_dev_finish(b);
+}
+
+__attribute__((unused)) static void hone_dev_launch(const struct hone_dev_launch *launch) {
+    hone_dev_finish(hone_dev_begin(launch));
 }
 
 // What kernels call.
@@ -523,6 +613,15 @@ HONE_FN int hone_block(void) {
 }
 
 #define hone_barrier() hone_dev_stop(HONE_DEV_AT_BARRIER, __LINE__)
+
+#define hone_launch_wait()                               \
+    do {                                                 \
+        if (hone_dev.is_early)                           \
+            hone_dev_stop(HONE_DEV_AT_LAUNCH, __LINE__); \
+    } while (0)
+// When the next launch begins is never said: fibres begin it as early as can be.
+#define hone_launch_next() ((void)0)
+#define hone_renew(p) ((void)0)
 
 static __attribute__((unused)) void hone_dev_gather(const void *meeting, int blocks, int line) {
     hone_dev.now->meeting = meeting;

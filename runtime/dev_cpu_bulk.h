@@ -626,3 +626,17 @@ static int hone_dev_async_hurry(void) {
     hone_dev_land_one();
     return 1;
 }
+
+// All of it, while the blocks of another launch run.
+static void *hone_dev_async_set_aside(void) {
+    void *aside = malloc(sizeof hone_dev_async);
+    memcpy(aside, &hone_dev_async, sizeof hone_dev_async);
+    hone_dev_async.warps = NULL;
+    hone_dev_async.n_bulk = hone_dev_async.n_mbarriers = 0;
+    return aside;
+}
+static void hone_dev_async_take_back(void *aside) {
+    free(hone_dev_async.warps);
+    memcpy(&hone_dev_async, aside, sizeof hone_dev_async);
+    free(aside);
+}

@@ -73,7 +73,12 @@ HONE_INLINE HONE_W HONE_(choose)(HONE_I m, HONE_W a, HONE_W b) {
 // A NaN of many as the one that is stored: the instruction would keep its bits.
 HONE_INLINE HONE_F HONE_(one_nan)(HONE_F x) {
     HONE_W quiet = ((HONE_W)x & 0x80000000u) | 0x7fc00000u;
+#if HONE_LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+    unsigned short is_nan = __builtin_ia32_cmpps512_mask(x, x, 3, -1, 4);
+    return __builtin_ia32_blendmps_512_mask(x, (HONE_F)quiet, is_nan);
+#else
     return (HONE_F)HONE_(choose)(x != x, quiet, (HONE_W)x);
+#endif
 }
 
 #if HONE_LANES == 8 && defined(__F16C__)
@@ -224,3 +229,61 @@ HONE_INLINE void HONE_(past_caches)(unsigned short *p, HONE_H h) {
 HONE_MEMORY(f16)
 HONE_MEMORY(bf16)
 #undef HONE_MEMORY
+
+// Two vectors of 16 lanes: a whole line past the caches, where p is a multiple of one.
+#if HONE_LANES == 16
+typedef unsigned short hone_line __attribute__((vector_size(64)));
+HONE_INLINE void hone_past_caches_line(unsigned short *p, hone_line h) {
+#if defined(__AVX512F__)
+    if ((unsigned long)p % 64 == 0) {
+#if defined(__clang__)
+        __builtin_nontemporal_store(h, (hone_line *)p);
+#else
+        typedef long long words __attribute__((vector_size(64)));
+        __builtin_ia32_movntdq512((words *)p, (words)h);
+#endif
+        return;
+    }
+#endif
+    union {
+        hone_line whole;
+        u16u16 half[2];
+    } from = {h};
+    hone_past_caches16(p, from.half[0]);
+    hone_past_caches16(p + 16, from.half[1]);
+}
+// In registers: what is stored in halves and loaded as a whole waits for both stores.
+HONE_INLINE hone_line hone_join_halves(u16u16 low, u16u16 high) {
+#if defined(__AVX512F__) && !defined(__clang__)
+    typedef int half __attribute__((vector_size(32)));
+    typedef long long words __attribute__((vector_size(64)));
+    typedef long long half_words __attribute__((vector_size(32)));
+    words whole = (words)__builtin_ia32_si512_256si((half)low);
+    return (hone_line)__builtin_ia32_inserti64x4_mask(whole, (half_words)high, 1, whole, -1);
+#else
+    union {
+        u16u16 half[2];
+        hone_line whole;
+    } h = {{low, high}};
+    return h.whole;
+#endif
+}
+HONE_INLINE void hone_stream_pair16_f16(unsigned short *p, f32x16 low, f32x16 high) {
+    hone_past_caches_line(p, hone_join_halves(hone_narrow16_f16(low), hone_narrow16_f16(high)));
+}
+HONE_INLINE void hone_stream_pair16_bf16(unsigned short *p, f32x16 low, f32x16 high) {
+#if defined(__AVX512BF16__) && defined(__AVX512DQ__)
+    // As in narrow: one conversion for both.
+    unsigned short others, more;
+    __asm__("vfpclassps $0xa1, %1, %0" : "=k"(others) : "v"(low));
+    __asm__("vfpclassps $0xa1, %1, %0" : "=k"(more) : "v"(high));
+    if (__builtin_expect((others | more) == 0, 1)) {
+        hone_line h;
+        __asm__("vcvtne2ps2bf16 %1, %2, %0" : "=v"(h) : "v"(low), "v"(high));
+        hone_past_caches_line(p, h);
+        return;
+    }
+#endif
+    hone_past_caches_line(p, hone_join_halves(hone_narrow16_bf16(low), hone_narrow16_bf16(high)));
+}
+#endif

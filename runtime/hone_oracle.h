@@ -104,6 +104,7 @@ struct oracle_pack {
     struct oracle_span spans[3];
     unsigned long long channels, m;  // of a group; m: of the weights
     int is_transposed, unused;
+    unsigned long long fault;  // an int to be set when a weight of a window is not finite
 };
 
 // left[b, m, k] @ right[b, k, n], every run of k apart.

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "build/compile_cuda.h"
 #include "cmd/cmd.h"
+#include "cmd/narrow.h"
 #include "eval/eval_job.h"
 #include "mcp/mcp.h"
 #include "play/play.h"
@@ -151,7 +152,7 @@ static int run_hidden(int argc, char **argv) {
 static int usage(void) {
     struct str text = {0};
     help_overview(commands, &text);
-    fputs(str_text(&text), stderr);
+    narrow_print(stderr, str_text(&text));
     str_reset(&text);
     return STATUS_USAGE;
 }

@@ -33,7 +33,10 @@ _TYPES = {
 _SIZES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2}
 
 _here = os.path.dirname(os.path.abspath(__file__))
-_library = ctypes.CDLL(os.path.join(_here, "lib@SYMBOL@.so"))
+_file = os.path.join(_here, "lib@SYMBOL@.so")
+if not os.path.exists(_file):
+    raise ImportError(f"{_file} is not built yet: make -C {_here}")
+_library = ctypes.CDLL(_file)
 _function = _library.@SYMBOL@
 _function.restype = ctypes.c_int if IS_GPU else None
 _function.argtypes = [ctypes.c_void_p] * (len(INPUTS) + len(OUTPUTS) + (2 if IS_GPU else 0))

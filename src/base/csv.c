@@ -9,19 +9,24 @@
 
 #include "base/arena.h"
 
-// The end of a cell: the comma, the line end or the end of the text behind it.
-static const char *cell_end(const struct csv *c) {
+static char separator_of(const struct csv *c) {
+    return c->separator ? c->separator : ',';
+}
+
+// The end of a cell: the separator, the line end or the end of the text behind it.
+static const char *cell_end(const struct csv *c, bool *is_open) {
     bool is_quoted = false;
     const char *at = c->at;
-    for (; at < c->end && (is_quoted || (*at != ',' && *at != '\n')); at++)
+    for (; at < c->end && (is_quoted || (*at != separator_of(c) && *at != '\n')); at++)
         if (*at == '"')
             is_quoted = !is_quoted;
+    *is_open = is_quoted;
     return at;
 }
 
 // Its text without the quotes around it, and one for each two within.
-static const char *next_cell(struct arena *a, struct csv *c) {
-    const char *end = cell_end(c);
+static const char *next_cell(struct arena *a, struct csv *c, bool *is_open) {
+    const char *end = cell_end(c, is_open);
     char *text = arena_alloc(a, (size_t)(end - c->at) + 1);
     size_t n = 0;
     bool is_quoted = false;
@@ -49,8 +54,8 @@ bool csv_next(struct arena *a, struct csv *c, struct csv_row *out) {
                 memcpy(more, out->cells, sizeof *more * (size_t)out->n);
             out->cells = more;
         }
-        out->cells[out->n++] = next_cell(a, c);
-        bool goes_on = c->at < c->end && *c->at == ',';
+        out->cells[out->n++] = next_cell(a, c, &out->is_open);
+        bool goes_on = c->at < c->end && *c->at == separator_of(c);
         c->at += c->at < c->end;
         if (!goes_on)
             break;
@@ -60,11 +65,12 @@ bool csv_next(struct arena *a, struct csv *c, struct csv_row *out) {
 
 // ---- numbers
 
+// Digits are grouped by spaces and apostrophes of several kinds: U+00A0, U+2009, U+2019, U+202F.
 static bool is_number_like(const char *cell) {
     bool has_digit = false;
     for (const char *at = cell; *at; at++) {
         has_digit |= isdigit((unsigned char)*at) != 0;
-        if (!isdigit((unsigned char)*at) && !strchr("+-.,'eE \xc2\xa0\xe2\x80\xaf", *at))
+        if (!isdigit((unsigned char)*at) && !strchr("+-.,'eE \xc2\xa0\xe2\x80\x89\x99\xaf", *at))
             return false;
     }
     return has_digit;

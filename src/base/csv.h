@@ -9,11 +9,13 @@ struct arena;
 
 struct csv {
     const char *at, *end;
+    char separator;  // 0: a comma
 };
 
 struct csv_row {
     const char **cells;  // texts of their own
     int n;
+    bool is_open;  // it ends within quotes: the text was cut off there
 };
 
 // The next record; false: there is none. A quote that is never closed ends with the text.

@@ -155,6 +155,22 @@ static size_t utf8_length(const unsigned char *p, size_t left) {
     return n;
 }
 
+void str_put_quoted(struct str *s, const char *word) {
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+=:,@%";
+    if (*word && !word[strspn(word, plain)]) {
+        str_puts(s, word);
+        return;
+    }
+    str_puts(s, "'");
+    for (const char *c = word; *c; c++)
+        if (*c == '\'')
+            str_puts(s, "'\\''");
+        else
+            str_append(s, c, 1);
+    str_puts(s, "'");
+}
+
 const char *str_percent(struct arena *a, double fraction) {
     double percent = 100 * fraction;
     return arena_printf(a, percent > 0 && percent < 0.95 ? "%.1g%%" : "%.0f%%", percent);

@@ -44,6 +44,9 @@ int str_distance(const char *a, const char *b);
 // none is near enough to be what somebody meant.
 const char *str_nearest(const char *word, const char *const *names);
 
+// As one word of a shell: as it is where that is safe, else in single quotes.
+void str_put_quoted(struct str *s, const char *word);
+
 // "43%", and "0.2%" where whole percents would say nothing.
 const char *str_percent(struct arena *a, double fraction);
 

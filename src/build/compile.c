@@ -355,15 +355,15 @@ bool compile(struct arena *a, const struct compile_spec *s, struct compile_resul
         return error_set(err, ERROR_UNSUPPORTED,
                          "no compiler '%s'; install gcc or clang, or set build.cc", s->cc);
     result->object = arena_printf(a, "%s/%s.so", s->cache, key(a, s, cc));
-    // A hit is marked as used now.
-    bool hit = utimensat(AT_FDCWD, result->object, NULL, 0) == 0;
+    // A hit is marked as used now. Whatever else stands in its place is replaced.
+    bool hit = file_size(result->object) >= 0 && utimensat(AT_FDCWD, result->object, NULL, 0) == 0;
     if (!hit && !compile_new(a, s, cc, result, err))
         return error_wrap(err, "compile");
     if (result->outcome != COMPILE_OK || s->skip_scans)
         return true;
 
     size_t len;
-    const char *bytes = file_read(a, result->object, OBJECT_MAX, &len, err);
+    const char *bytes = file_read_plain(a, result->object, OBJECT_MAX, &len, err);
     if (!bytes) {
         err->kind = ERROR_IO;  // nobody named this file
         return error_wrap(err, "compile");

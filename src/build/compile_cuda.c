@@ -313,8 +313,8 @@ static bool read_cache(struct arena *a, const char *path, struct cubin *r) {
     // A hit is marked as used now.
     if (utimensat(AT_FDCWD, cubin, NULL, 0) != 0 || utimensat(AT_FDCWD, log, NULL, 0) != 0)
         return false;
-    r->log = file_read(a, log, LOG_MAX, NULL, &missing);
-    r->bytes = r->log ? file_read(a, cubin, CUBIN_MAX, &r->len, &missing) : NULL;
+    r->log = file_read_plain(a, log, LOG_MAX, NULL, &missing);
+    r->bytes = r->log ? file_read_plain(a, cubin, CUBIN_MAX, &r->len, &missing) : NULL;
     return r->bytes != NULL;
 }
 
@@ -387,11 +387,27 @@ static bool begins_kernel(const char *line, size_t len, const char *kernel, bool
     return true;
 }
 
+// "(C7514) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ... in
+// the function 'k'": C7510 to C7516, a code for each reason. They come before what is said of
+// resources.
+static bool is_serialized(const char *line, size_t len, const char *kernel) {
+    static const char code[] = "(C751", words[] = "wgmma.mma_async instructions are serialized";
+    const char *at = memmem(line, len, code, strlen(code));
+    if (!at || !memmem(line, len, words, strlen(words)))
+        return false;
+    for (size_t n = kernel ? strlen(kernel) : 0; kernel && at < line + len - n; at++)
+        if (at[0] == '\'' && strncmp(at + 1, kernel, n) == 0 && at[n + 1] == '\'')
+            return true;
+    return !kernel;
+}
+
 void cuda_read_resources(const char *log, const char *kernel, struct metrics *m) {
     bool is_it = kernel == NULL;
+    int n_serialized = 0;
     for (const char *line = log; *line;) {
         size_t len = strcspn(line, "\n");
         bool begins = kernel && begins_kernel(line, len, kernel, &is_it);
+        n_serialized += is_serialized(line, len, kernel);
         if (is_it && !begins) {
             keep_largest(m, METRIC_REGISTERS, number_before(line, len, " registers"));
             keep_largest(m, METRIC_STATIC_SHARED_BYTES, number_before(line, len, " bytes smem"));
@@ -400,4 +416,6 @@ void cuda_read_resources(const char *log, const char *kernel, struct metrics *m)
         }
         line += len + (line[len] == '\n');
     }
+    if (n_serialized > 0)
+        keep_largest(m, METRIC_SERIALIZED, n_serialized);
 }

@@ -355,7 +355,7 @@ static double *field_of(struct inspection *i, int k) {
 static bool read_kept(struct arena *a, const char *path, struct inspection *out) {
     struct error err = {0};
     size_t len;
-    const char *text = file_exists(path) ? file_read(a, path, 4096, &len, &err) : NULL;
+    const char *text = file_read_plain(a, path, 4096, &len, &err);
     json_t *json = text ? json_parse(text, len, &err) : NULL;
     struct json_reader r = {.where = "inspection"};
     json_read_schema(&r, json, "hone.inspection/5");

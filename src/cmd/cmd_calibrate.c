@@ -5,7 +5,9 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "cmd/cmd.h"
+#include "cmd/narrow.h"
 #include "cmd/print.h"
 #include "cmd/ticker.h"
 #include "ops/op_calibrate.h"
@@ -66,8 +68,11 @@ static bool run(int argc, char **argv, struct error *err) {
         printf("%s\n", json_print_pretty(&a, document));
         json_decref(document);
     } else if (ok) {
-        printf("%s (%s)\n", t->name, t->device);
-        print_ceilings(&t->ceilings);
+        struct str text = {0};
+        str_printf(&text, "%s (%s)\n", t->name, t->device);
+        print_ceilings(&text, &t->ceilings);
+        narrow_print(stdout, str_text(&text));
+        str_reset(&text);
     }
     if (ok && c.not_kept)
         fprintf(stderr, "hone: not kept, so reach stays unknown: %s\n", c.not_kept);

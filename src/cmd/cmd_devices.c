@@ -4,7 +4,9 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "cmd/cmd.h"
+#include "cmd/narrow.h"
 #include "cmd/print.h"
 #include "ops/op_machine.h"
 
@@ -28,18 +30,19 @@ static const struct command_options options = {
     .rows = rows,
 };
 
-static void print_target(const struct target *t) {
-    printf("%-6s %s\n", t->name, t->device);
+static void print_target(struct str *out, const struct target *t) {
+    str_printf(out, "%-6s %s\n", t->name, t->device);
     if (t->is_gpu)
-        printf("  %s, %d multiprocessors, %.0f GiB, L2 %lld MiB, top clock %.2f GHz, driver %s\n",
-               t->isa, t->sms, (double)t->memory_bytes / (1 << 30), (long long)t->l2_bytes >> 20,
-               t->top_clock_hz / 1e9, t->driver);
+        str_printf(
+            out, "  %s, %d multiprocessors, %.0f GiB, L2 %lld MiB, top clock %.2f GHz, driver %s\n",
+            t->isa, t->sms, (double)t->memory_bytes / (1 << 30), (long long)t->l2_bytes >> 20,
+            t->top_clock_hz / 1e9, t->driver);
     else
-        printf("  %s, caches %lld KiB / %lld KiB / %lld MiB, top clock %.1f GHz%s\n", t->isa,
-               (long long)t->l1_bytes >> 10, (long long)t->l2_bytes >> 10,
-               (long long)t->llc_bytes >> 20, t->top_clock_hz / 1e9,
-               t->top_clock_known ? "" : " (assumed)");
-    print_ceilings(&t->ceilings);
+        str_printf(out, "  %s, caches %lld KiB / %lld KiB / %lld MiB, top clock %.1f GHz%s\n",
+                   t->isa, (long long)t->l1_bytes >> 10, (long long)t->l2_bytes >> 10,
+                   (long long)t->llc_bytes >> 20, t->top_clock_hz / 1e9,
+                   t->top_clock_known ? "" : " (assumed)");
+    print_ceilings(out, &t->ceilings);
 }
 
 static bool run(int argc, char **argv, struct error *err) {
@@ -59,8 +62,11 @@ static bool run(int argc, char **argv, struct error *err) {
         printf("%s\n", json_print_pretty(&a, document));
         json_decref(document);
     } else if (ok) {
+        struct str text = {0};
         for (int i = 0; i < n_targets; i++)
-            print_target(&targets[i]);
+            print_target(&text, &targets[i]);
+        narrow_print(stdout, str_text(&text));
+        str_reset(&text);
     }
     arena_reset(&a);
     return ok;

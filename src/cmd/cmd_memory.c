@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "cmd/narrow.h"
 #include "ops/op_memory.h"
 #include "report/report_memory.h"
 
@@ -66,15 +67,18 @@ static bool show(const struct memory_options *o, bool moves, const char *problem
         puts(json_print_pretty(&a, json));
         json_decref(json);
     } else if (ok && v.n_lessons == 0) {
-        printf("nothing was learned yet%s%s; each hone optimize leaves a lesson in %s\n",
-               problem ? " of " : "", problem ? problem : "", v.path);
+        narrow_print(stdout,
+                     arena_printf(&a,
+                                  "nothing was learned yet%s%s; each hone optimize leaves a lesson "
+                                  "in %s\n",
+                                  problem ? " of " : "", problem ? problem : "", v.path));
     } else if (ok) {
         struct str text = {0};
         if (moves)
             report_memory_moves(&text, v.lessons, v.n_lessons);
         else
             report_memory_problems(&text, v.lessons, v.n_lessons);
-        fputs(str_text(&text), stdout);
+        narrow_print(stdout, str_text(&text));
         str_reset(&text);
     }
     arena_reset(&a);

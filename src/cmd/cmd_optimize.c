@@ -203,12 +203,12 @@ static void print_outcome(const struct optimize_options *o, const struct optimiz
     str_reset(&text);
 }
 
-static void say_resumable(const struct run *run, struct error *err) {
+static void say_resumable(const struct run_view *v, struct error *err) {
     if (err->kind == ERROR_INTERRUPTED)
-        error_set(err, ERROR_INTERRUPTED, "interrupted; hone optimize --resume %lld goes on",
-                  (long long)run->id);
+        error_set(err, ERROR_INTERRUPTED, "interrupted; hone optimize --resume %lld%s goes on",
+                  (long long)v->run.id, v->store_option ? v->store_option : "");
     else
-        error_wrap(err, "run %lld", (long long)run->id);
+        error_wrap(err, "run %lld", (long long)v->run.id);
 }
 
 static bool check_counts(const struct optimize_request *q, struct error *err) {
@@ -325,7 +325,7 @@ static bool optimize_one(struct optimize_options *o, struct printer *p, struct r
         print_outcome(o, &out);
     bool found = ok && out.view.run.champion >= 0;
     if (!ok && out.has_run)
-        say_resumable(&out.view.run, err);
+        say_resumable(&out.view, err);
     if (out.has_run)
         note_result(r, &out, found);
     arena_reset(&a);

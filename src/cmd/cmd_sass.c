@@ -39,12 +39,13 @@ static const struct command_options options = {
     .arguments = "CUBIN | RUN.NODE",
     .summary = "list the machine code of a GPU's kernels, annotated",
     .text =
-        "Each instruction with its offset, the bytes that a thread accesses, and which load or\n"
-        "other slow instruction it waits for, as the compiler wrote it into the code. A bar\n"
-        "marks the hot loop: the innermost one with most work in it. Operands are there where\n"
-        "nvdisasm is installed. hone diagnose says what it means. A node of a run on a GPU is\n"
-        "compiled again, for which no card is needed; its source lines stand between the\n"
-        "instructions where nvdisasm or samples say them.",
+        "Each instruction with its offset, the bytes that a thread accesses and how far apart\n"
+        "threads are where they are not side by side, and which load or other slow instruction\n"
+        "it waits for, as the compiler wrote it into the code. A bar marks the hot loop: the\n"
+        "innermost one with most work in it. Source lines stand between the instructions where\n"
+        "the cubin has a line table (nvcc -lineinfo), with their text where the file lies next\n"
+        "to it. Operands are there where nvdisasm is installed. hone diagnose says what it\n"
+        "means. A node of a run on a GPU is compiled again, for which no card is needed.",
     .rows = rows,
     .min_arguments = 1,
     .max_arguments = 1,

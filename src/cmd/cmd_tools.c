@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
+#include "cmd/narrow.h"
 #include "ops/op_tools.h"
 
 struct tools_options {
@@ -52,7 +53,7 @@ static bool run(int argc, char **argv, struct error *err) {
         printf("%s\n", json_print_pretty(&a, document));
         json_decref(document);
     } else if (ok) {
-        printf("%s", op_tools_text(&a, &list));
+        narrow_print(stdout, op_tools_text(&a, &list));
     }
     arena_reset(&a);
     return ok;

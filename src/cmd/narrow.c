@@ -1,6 +1,7 @@
 // A line is an indent, a label, a gap of two spaces or more (or a word with a colon and one), and
 // the rest; what goes on in the next line begins below the rest. Cells of a table lose their gaps
-// where a row does not fit.
+// where a row does not fit. A stage of a kernel block is code, to be copied: from 80 columns on it
+// stays in one line.
 #include "cmd/narrow.h"
 
 #include <stdbool.h>
@@ -42,6 +43,11 @@ static struct line line_at(const char *text) {
     return l;
 }
 
+static bool is_code(const struct line *l) {
+    static const char stage[] = "stage ";
+    return l->len > sizeof stage && strncmp(l->at + l->indent, stage, sizeof stage - 1) == 0;
+}
+
 // Was the first line wrapped, and is this what came into the second?
 static bool goes_on(const struct line *first, const struct line *last, const struct line *next) {
     bool is_below = next->indent == first->hang ||
@@ -71,7 +77,7 @@ static void put_words(struct folding *f, const char *text, size_t len) {
         int width = width_of(text + i + gap, end - i - gap);
         int before = (int)gap;
         if (f->is_begun && f->column >= f->keeps_to)
-            before = f->column > f->hang;
+            before = 1;
         else if (before > f->gap_most)
             before = f->gap_most;
         if (end > len || width == 0)
@@ -95,7 +101,7 @@ void narrow_text(struct str *out, const char *text, int columns) {
     while (*text) {
         struct line first = line_at(text), last = first;
         text += first.len + (text[first.len] == '\n');
-        if (first.width <= columns) {
+        if (first.width <= columns || (columns >= WIDE && is_code(&first))) {
             str_append(out, first.at, first.len);
             str_puts(out, "\n");
             continue;
@@ -118,16 +124,22 @@ void narrow_text(struct str *out, const char *text, int columns) {
     }
 }
 
-int narrow_columns(FILE *to) {
+// 0 where it is no terminal, or does not say.
+static int terminal_columns(FILE *to) {
     struct winsize size;
     bool is_known = isatty(fileno(to)) && ioctl(fileno(to), TIOCGWINSZ, &size) == 0;
-    return !is_known || size.ws_col == 0 ? WIDE : size.ws_col < LEAST ? LEAST : size.ws_col;
+    return !is_known || size.ws_col == 0 ? 0 : size.ws_col < LEAST ? LEAST : size.ws_col;
+}
+
+int narrow_columns(FILE *to) {
+    int columns = terminal_columns(to);
+    return columns > 0 ? columns : WIDE;
 }
 
 void narrow_for(FILE *to, struct str *text) {
     struct str folded = {0};
-    int columns = narrow_columns(to);
-    if (columns >= WIDE)
+    int columns = terminal_columns(to);
+    if (columns == 0)
         return;
     narrow_text(&folded, str_text(text), columns);
     str_reset(text);

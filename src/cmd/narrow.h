@@ -1,13 +1,13 @@
-// Reports are made for 80 columns. On a terminal that is narrower their lines are folded at words,
-// behind their label, rather than broken in the middle of a word by the terminal; in a pipe and in
-// 80 columns they stay as they are.
+// Reports are made for 80 columns, and some lines of tables and of help are longer. On a terminal
+// a line that is longer than it is wide is folded at words, behind its label, rather than broken in
+// the middle of a word by the terminal; in a pipe all lines stay as they are.
 #pragma once
 
 #include <stdio.h>
 
 struct str;
 
-// Print a report, folded where `to` is a narrow terminal.
+// Print a report, folded where `to` is a terminal.
 void narrow_print(FILE *to, const char *text);
 // The same without printing it: the text is replaced.
 void narrow_for(FILE *to, struct str *text);

@@ -162,7 +162,7 @@ static cuda_result launch(const struct gpu_program *p, int step, cuda_stream str
             return code;
         }
     }
-    struct cuda_launch_attribute attributes[2];
+    struct cuda_launch_attribute attributes[3];
     struct cuda_launch_config c = {
         .shared_bytes = (unsigned)h->shared_bytes, .stream = stream, .attributes = attributes};
     for (int i = 0; i < 3; i++) {
@@ -177,6 +177,10 @@ static cuda_result launch(const struct gpu_program *p, int step, cuda_stream str
     if (h->is_cooperative)
         attributes[c.n_attributes++] = (struct cuda_launch_attribute){
             .id = CUDA_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+    // Without it the launch begins later, and finds that there is nothing to wait for.
+    if (h->is_programmatic && p->cu->version >= CUDA_GRAPHS_PROGRAMMATIC)
+        attributes[c.n_attributes++] = (struct cuda_launch_attribute){
+            .id = CUDA_ATTRIBUTE_PROGRAMMATIC, .value.programmatic = 1};
     return p->cu->launch_with(&c, p->functions[step], arguments, NULL);
 }
 

@@ -34,6 +34,7 @@ struct looking {
     int slot;
     int64_t rows[ROWS];
     int n_rows;     // 0: all of them
+    bool is_dear;   // takes longer than the call
     bool *carries;  // per node
     cuda_pointer row_numbers;
     cuda_pointer inputs[INPUTS_MAX];    // of these rows, or all
@@ -160,8 +161,7 @@ static bool compare(struct looking *l, int output, struct spot_result *look, str
     struct judge_part sum = {0};
     struct error_stats *s = &l->stats[output];
     double limit_rms = s->limit_rms;
-    oracle_widen(s, &l->j->oracle, output);
-    s->limit_max *= SPOT_SLACK;
+    spot_limits(s, &l->j->oracle, output, l->is_dear);
     l->expected[output].limit = s->limit_max;
     struct gpu_results r = {.at = l->results[output],
                             .n = count_of(l, l->j->problem->outputs[output].node),
@@ -304,20 +304,20 @@ void gpu_spot_check(struct judge *j, struct arena *a, struct subject *s, int slo
     *r = (struct spot_result){.output = -1, .elements = ""};
     l.carries = arena_array(a, bool, j->problem->graph.n_nodes);
     l.n_rows = choose_rows(&l);
-    bool by_card = j->gpu->has_oracle && (l.n_rows || is_few(j->problem)), is_dear = false;
+    bool by_card = j->gpu->has_oracle && (l.n_rows || is_few(j->problem));
     if (j->gpu->has_oracle && !by_card) {
         enum spot_cost cost = spot_cost(&j->oracle, call, &j->hidden);
         if (cost == SPOT_SKIPPED)
             return;
-        by_card = is_dear = cost == SPOT_DEAR && has_room(&l);
+        by_card = l.is_dear = cost == SPOT_DEAR && has_room(&l);
     }
-    if (by_card && (is_dear || gpu_declared_is_ready(j)) && take_memory(&l)) {
+    if (by_card && (l.is_dear || gpu_declared_is_ready(j)) && take_memory(&l)) {
         bool ok = look_at(&l, r, &err);
         if (!ok && err.kind != ERROR_UNSUPPORTED)
             gpu_fail(j, &err);
         for (int i = 0; i < j->problem->n_outputs; i++)
             r->n_checked += count_of(&l, j->problem->outputs[i].node);
-        if (is_dear) {
+        if (l.is_dear) {
             gpu_oracle_release(&j->gpu->oracle);
             gpu_forget_spots(j);
         }

@@ -43,14 +43,15 @@ struct subject {
     } sets[SET_COUNT];
     // What its own memory holds (CPU: scratch, GPU: outputs too); 0: something else.
     uint32_t own_poison[SLOTS_MAX];
-    int n_calls;                     // checked so far
-    int n_nudged;                    // calls in which it woke us too early
-    int look_at, n_looked, n_rough;  // of calls on new data: must be looked at; were; are too rough
-    int64_t n_spots;                 // elements of such calls that were compared
-    int n_varied;                    // calls that gave other bits than before, and were right
-    struct error_stats worst;        // nearest to its limit so far
-    double own_rms[OUTPUTS_MAX];     // on the declared set
-    struct clock_counts clocks;      // GPU: while it was timed
+    int n_calls;                  // checked so far
+    int n_nudged;                 // calls in which it woke us too early
+    int n_new, look_at;           // calls on new data; which of these must be looked at next
+    int n_looked, n_rough;        // that were looked at; that are too rough
+    int64_t n_spots;              // elements of such calls that were compared
+    int n_varied;                 // calls that gave other bits than before, and were right
+    struct error_stats worst;     // nearest to its limit so far
+    double own_rms[OUTPUTS_MAX];  // on the declared set
+    struct clock_counts clocks;   // GPU: while it was timed
 };
 
 struct judge {

@@ -182,7 +182,7 @@ static void from_array(struct arena *a, const json_t *list, const char **words) 
 static bool read_known(struct arena *a, const char *path, struct probe *p) {
     struct error ignored = {0};
     size_t len;
-    const char *text = file_exists(path) ? file_read(a, path, KNOWN_MAX, &len, &ignored) : NULL;
+    const char *text = file_read_plain(a, path, KNOWN_MAX, &len, &ignored);
     json_t *json = text ? json_loadb(text, len, 0, NULL) : NULL;
     struct json_reader r = {.where = "probe"};
     if (!json)

@@ -422,7 +422,9 @@ static enum runner_status wait_until_done(struct runner *r, const struct waiting
         if (left_ns <= 0 || interrupt_seen())
             return RUNNER_TIMEOUT;
         bool was_woken = futex_wait(&c->done, done, left_ns < tick_ns ? left_ns : tick_ns);
-        result->was_nudged |= was_woken && c->done == done && c->state != CONTROL_FAULT;
+        // Nobody but the call's end changes the word, and that to the call's number.
+        result->was_nudged |=
+            (was_woken || c->done != done) && c->done != w->call && c->state != CONTROL_FAULT;
     }
 }
 

@@ -16,7 +16,9 @@ enum { NUDGED_LEAST = 4, NUDGED_SHARE = 16 };
 // looked at, and more than one in so many.
 enum { ROUGH_LEAST = 3, ROUGH_SHARE = 4 };
 
-// Among so many calls on new data is the first one that is looked at, however long that takes.
+// Among so many calls on new data is the first one that is looked at, however long that takes. The
+// next follows within as many and those so far: whoever is honest for a while at first, or in the
+// end, is met in between.
 enum { LOOK_EARLY = 6 };
 
 static const char *illegal_tier(const struct judge *j, enum tier tier) {
@@ -176,10 +178,12 @@ static bool check_new_outputs(struct judge *j, struct arena *a, struct subject *
                                    "on inputs that were drawn for one call %lld elements were not "
                                    "written",
                                    (long long)n_unwritten));
-    // One call of the first ones is looked at in any case; which nobody knows.
     if (!s->look_at)
-        s->look_at = s->n_calls + 1 + (int)rng_below(&j->hidden, LOOK_EARLY);
-    struct spot_call call = {c->call_s, s->n_calls == s->look_at, s->own_rms};
+        s->look_at = 1 + (int)rng_below(&j->hidden, LOOK_EARLY);
+    struct spot_call call = {c->call_s, ++s->n_new == s->look_at, s->own_rms};
+    // The baseline is no suspect: it is looked at once.
+    if (call.must_look && s != j->baseline)
+        s->look_at += 1 + (int)rng_below(&j->hidden, (uint64_t)(LOOK_EARLY + s->n_new));
     j->device->spot_check(j, a, s, slot, &call, &r);
     s->n_spots += r.n_checked;
     s->n_looked += r.n_checked > 0;

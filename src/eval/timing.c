@@ -355,12 +355,12 @@ static bool time_swapped(struct timing *t) {
     return true;
 }
 
-// Who is looked at in one of the first calls only may behave in these. When all is over there is
-// one more, which nobody can tell from the others, and which does not count.
+// The last call that must be looked at lies somewhere in the second half. When all is over there
+// is one more, which nobody can tell from the others, and which does not count.
 static bool look_again(struct timing *t) {
     double ignored_s;
     struct trouble ignored = {0};
-    t->subject->look_at = t->subject->n_calls + 1;
+    t->subject->look_at = t->subject->n_new + 1;
     return timed_call(t, t->subject, &ignored_s, &ignored);
 }
 

@@ -33,12 +33,8 @@ static const struct knob knobs[] = {
 
 enum { WIDTH_MAX = 128 };
 
-static const struct node *node_of(const struct form *f, node_id n) {
-    return &f->region->graph->nodes[n];
-}
-
 static bool is_along(const struct form *f, const struct attention_side *s, int axis) {
-    int rank = node_of(f, s->leaf)->shape.rank;
+    int rank = form_node(f, s->leaf)->shape.rank;
     return rank > 0 && s->map.axis[rank - 1] == axis;
 }
 
@@ -46,24 +42,25 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
     (void)t;
     const struct attention_form *a = f->attention;
     enum mma_kind kind;
-    if (node_of(f, a->k.leaf)->dtype != a->storage || node_of(f, a->v.leaf)->dtype != a->storage ||
-        !mma_find_kind(f, a->storage, &kind) || (kind != MMA_KIND_F16 && kind != MMA_KIND_BF16))
+    if (form_node(f, a->k.leaf)->dtype != a->storage ||
+        form_node(f, a->v.leaf)->dtype != a->storage || !mma_find_kind(f, a->storage, &kind) ||
+        (kind != MMA_KIND_F16 && kind != MMA_KIND_BF16))
         return objection(why, NULL,
                          "mma takes queries, keys and values of f16 or all of bf16, and those of "
                          "%s are not; materialise %s first",
-                         node_of(f, a->result)->name, node_of(f, a->x)->name);
+                         form_node(f, a->result)->name, form_node(f, a->x)->name);
     if (!is_along(f, &a->q, a->axis_depth) || !is_along(f, &a->k, a->axis_depth) ||
         !is_along(f, &a->v, a->axis_width))
         return objection(why, NULL,
                          "mma takes queries, keys and values whose elements lie side by side; "
                          "materialise %s first",
-                         node_of(f, a->x)->name);
+                         form_node(f, a->x)->name);
     if (a->depth % 16 != 0 || a->width % 16 != 0 || a->depth > WIDTH_MAX || a->width > WIDTH_MAX)
         return objection(why, NULL,
                          "mma takes heads of 16, 32, 48 ... %d elements, and those of %s have %lld "
                          "and %lld; materialise %s first",
-                         WIDTH_MAX, node_of(f, a->result)->name, (long long)a->depth,
-                         (long long)a->width, node_of(f, a->x)->name);
+                         WIDTH_MAX, form_node(f, a->result)->name, (long long)a->depth,
+                         (long long)a->width, form_node(f, a->x)->name);
     return true;
 }
 

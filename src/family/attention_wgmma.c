@@ -55,15 +55,11 @@ static bool runs_on(const struct target *t) {
     return t->is_gpu && t->isa && strcmp(t->isa, "sm_90a") == 0;
 }
 
-static const struct node *node_of(const struct form *f, node_id n) {
-    return &f->region->graph->nodes[n];
-}
-
 // ---- what it takes
 
 bool attention_find_boxes(const struct form *f, const struct attention_side *s, int axis_row,
                           struct attention_boxes *boxes) {
-    const struct shape *shape = &node_of(f, s->leaf)->shape;
+    const struct shape *shape = &form_node(f, s->leaf)->shape;
     int last = shape->rank - 1;
     int64_t stride = shape->size[last];
     bool joins = false;
@@ -92,22 +88,23 @@ bool attention_find_boxes(const struct form *f, const struct attention_side *s, 
 }
 
 static bool is_along(const struct form *f, const struct attention_side *s, int axis) {
-    int rank = node_of(f, s->leaf)->shape.rank;
+    int rank = form_node(f, s->leaf)->shape.rank;
     return rank > 0 && s->map.axis[rank - 1] == axis;
 }
 
 static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
     (void)t;
     const struct attention_form *a = f->attention;
-    const char *result = node_of(f, a->result)->name;
+    const char *result = form_node(f, a->result)->name;
     const struct precision *p = &f->region->problem->precision;
     bool narrower = p->operand == PRECISION_TYPE && p->type != a->storage && p->type != DTYPE_F32;
-    if (node_of(f, a->k.leaf)->dtype != a->storage || node_of(f, a->v.leaf)->dtype != a->storage ||
+    if (form_node(f, a->k.leaf)->dtype != a->storage ||
+        form_node(f, a->v.leaf)->dtype != a->storage ||
         (a->storage != DTYPE_F16 && a->storage != DTYPE_BF16) || narrower)
         return objection(why, NULL,
                          "wgmma takes queries, keys and values of f16 or all of bf16, and those of "
                          "%s are not; materialise %s first",
-                         result, node_of(f, a->x)->name);
+                         result, form_node(f, a->x)->name);
     struct attention_boxes boxes;
     if (!is_along(f, &a->q, a->axis_depth) || !is_along(f, &a->k, a->axis_depth) ||
         !is_along(f, &a->v, a->axis_width) || !attention_find_boxes(f, &a->q, a->axis_m, &boxes) ||
@@ -121,7 +118,7 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
                          "wgmma takes heads of 16, 32, 48 ... %d elements, and those of %s have "
                          "%lld and %lld; materialise %s first",
                          WIDTH_MAX, result, (long long)a->depth, (long long)a->width,
-                         node_of(f, a->x)->name);
+                         form_node(f, a->x)->name);
     return true;
 }
 

@@ -152,8 +152,10 @@ static void produce(struct wgmma *w, struct loop_builder *b) {
     // Before it was filled for the first time it is empty.
     bring(w, &by_tile, &x->q, &q, num(x, 0),
           w->more ? rest(x, add(x, w->round, num(x, 1)), 2) : NULL, x->first);
+    // Few registers are left for this warpgroup; see gemm_wgmma_lower.c.
     struct loop_for f = {"j", num(x, 0), w->end, 1, false};
     const struct loop_expr *j = loop_open_for(&by_tile, &f, &by_keys);
+    loop_keep_rolled(&by_keys);
     const struct loop_expr *count = loop_let(&by_keys, "count", add(x, w->before, j));
     const struct loop_expr *slot = loop_let(&by_keys, "slot", slot_of(w, count));
     const struct loop_expr *phase =

@@ -227,8 +227,7 @@ static const struct loop_expr *image_value(const struct build *x, struct scope *
         access_guard(guard, &n_guards, at, 0, f->size[i] - 1);
         map_set(&map, &n->shape, 2 + i, index_within(a, at, 0, f->size[i] - 1));
     }
-    const struct loop_expr *v = point_value(s, f->x, &map);
-    return point_where(s, guard, n_guards, v, point_constant(x->l->arena, n->dtype, 0));
+    return point_padded(s, f->x, &map, guard, n_guards);
 }
 
 static const struct loop_expr *weight(const struct build *x, struct scope *s, const struct term *t,

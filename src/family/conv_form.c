@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "family/in_place.h"
 
 // ---- classes
 
@@ -118,47 +119,13 @@ static bool is_pointwise(const struct region *r, const struct conv_form *f) {
 
 // ---- the region
 
-struct search {
-    const struct region *region;
-    node_id anchor;
-    bool is_elsewhere;  // the result is used at another place than its own
-};
-
-static bool find_anchor(void *ctx, node_id n, const struct axis_map *map) {
-    struct search *s = ctx;
-    if (n != s->anchor)
-        return true;
-    const struct shape *shape = &s->region->graph->nodes[n].shape;
-    for (int i = 0; i < shape->rank; i++)
-        if (shape->size[i] > 1 && map->axis[i] != i)
-            s->is_elsewhere = true;
-    return false;
-}
-
-static bool check_values(const struct form *form, struct objection *why) {
-    const struct region *r = form->region;
-    const struct node *n = &r->graph->nodes[form->anchor];
-    struct search s = {.region = r, .anchor = form->anchor};
-    struct axis_map map = map_identity(n->shape.rank);
-    struct point_visit visit = {r, -1, find_anchor, &s};
-    for (int i = 0; i < r->n_values; i++) {
-        if (!shape_equal(&r->graph->nodes[r->value[i]].shape, &n->shape))
-            return objection(why, NULL, "%s has not the shape of the convolution %s",
-                             r->value_name[i], n->name);
-        point_visit(&visit, r->value[i], &map);
-    }
-    if (s.is_elsewhere)
-        return objection(why, NULL, "%s is used at other places; materialise it first", n->name);
-    return true;
-}
-
 bool conv_find(struct form *form, struct objection *why) {
     const struct region *r = form->region;
     const struct graph *g = r->graph;
     if (r->n_anchors != 1)
         return objection(why, NULL, "conv takes one convolution; materialise %s first",
                          g->nodes[r->anchor[0]].name);
-    if (!check_values(form, why))
+    if (!in_place_check(r, form->anchor, why))
         return false;
     const struct node *n = &g->nodes[form->anchor];
     const struct window *w = &n->detail->window;

@@ -50,23 +50,6 @@ static const struct loop_expr *copied(const struct copy *c, struct loop_builder 
     return loop_load(c->a, word, num(c, 0), 1, 1);
 }
 
-// A space of axes that are walked one by one.
-static void build_space(struct lowering *l, const int64_t *size, int n) {
-    l->space = (struct space){0};
-    for (int i = 0; i < n; i++)
-        space_add(&l->space, (struct loop_size){size[i], NULL});
-    space_finish(l->arena, &l->space);
-}
-
-// `node` at the map where all guards hold, else 0.
-static const struct loop_expr *value_at(struct scope *s, node_id node, const struct axis_map *map,
-                                        const struct guard *guards, int n) {
-    const struct lowering *l = s->lowering;
-    const struct loop_expr *v = point_value(s, node, map);
-    return point_where(s, guards, n, v,
-                       point_constant(l->arena, l->region->graph->nodes[node].dtype, 0));
-}
-
 // ---- the image: a space of batch, groups, padded axes, channels
 
 static const struct loop_expr *image_value(const struct copy *c, struct scope *s) {
@@ -87,7 +70,7 @@ static const struct loop_expr *image_value(const struct copy *c, struct scope *s
         access_guard(guard, &n, at, 0, f->size[i] - 1);
         map_set(&map, shape, 2 + i, index_within(a, at, 0, f->size[i] - 1));
     }
-    return value_at(s, f->x, &map, guard, n);
+    return point_padded(s, f->x, &map, guard, n);
 }
 
 // A block's part: `positions` places of one image and `channels` of one group.
@@ -184,7 +167,7 @@ struct loop_buffer *conv_copy_image(struct lowering *l, const struct conv_form *
     for (int i = 0; i < f->n_axes; i++)
         size[2 + i] = f->padded[i];
     size[2 + f->n_axes] = z->channels;
-    build_space(l, size, 3 + f->n_axes);
+    space_of_sizes(l->arena, &l->space, size, 3 + f->n_axes);
     struct loop_size shape[] = {{f->batch * conv_positions(f), NULL},
                                 {f->groups * z->channels, NULL}};
     c.to = scratch(&c, arena_printf(c.a, "%s_image", name), shape);
@@ -234,7 +217,7 @@ static void copy_weight(void *ctx, struct loop_builder *b, const struct loop_exp
         const struct index *tap = index_scale(a, index_axis(a, 2 + i, x->taps), x->tap_step);
         map_set(&map, shape, 2 + i, index_shift(a, tap, x->tap_first));
     }
-    const struct loop_expr *v = value_at(&s, f->w, &map, guard, n);
+    const struct loop_expr *v = point_padded(&s, f->w, &map, guard, n);
     if (c->z->is_rounded) {
         const struct loop_expr *own = op(c, LOOP_MOD, item, THREADS);
         loop_store(b, c->own, own, v, false);
@@ -251,7 +234,7 @@ struct loop_buffer *conv_copy_weights(struct lowering *l, const struct conv_form
     for (int i = 0; i < f->n_axes; i++)
         size[2 + i] = class->axis[i].taps;
     size[2 + f->n_axes] = z->channels;
-    build_space(l, size, 3 + f->n_axes);
+    space_of_sizes(l->arena, &l->space, size, 3 + f->n_axes);
     struct loop_size shape[] = {{f->groups * f->out, NULL}, {class->taps * z->channels, NULL}};
     c.to = scratch(&c, arena_printf(c.a, "%s_weights", name), shape);
     struct loop_size threads = {THREADS, NULL};

@@ -15,39 +15,37 @@
 #include "family/gemm_mma_build.h"
 #include "family/gpu.h"
 
-enum { CHANNELS_MIN = 4 };  // of a group: fewer leave most of a product of 16 rows empty
-
-static const struct node *node_of(const struct form *f, node_id n) {
-    return &f->region->graph->nodes[n];
-}
-
 // ---- what it takes
 
-static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
-    (void)t;
+bool conv_accepts(const struct form *f, const struct conv_products *p, struct objection *why) {
     const struct conv_form *c = f->conv;
-    const char *name = node_of(f, c->anchor)->name;
-    enum dtype a = node_of(f, c->x)->dtype, b = node_of(f, c->w)->dtype;
+    const char *name = form_node(f, c->anchor)->name;
+    enum dtype a = form_node(f, c->x)->dtype, b = form_node(f, c->w)->dtype;
     enum mma_kind kind;
     if (a != b || !mma_find_kind(f, a, &kind))
         return objection(why, NULL,
-                         "mma multiplies an image and weights of f16, of bf16, or of f32 (not "
+                         "%s multiplies an image and weights of f16, of bf16, or of f32 (not "
                          "exactly), and those of %s are %s and %s%s; take nest",
-                         name, dtype_name(a), dtype_name(b),
+                         p->name, name, dtype_name(a), dtype_name(b),
                          f->region->problem->precision.is_exact ? " under 'f32 exact'" : "");
-    if (c->out < CHANNELS_MIN)
+    if (c->out < p->least)
         return objection(why, NULL,
-                         "mma multiplies 16 channels at a time, and a group of %s has %lld; take "
-                         "nest",
-                         name, (long long)c->out);
+                         "%s multiplies %d channels at a time, and a group of %s has %lld; take %s",
+                         p->name, p->rows, name, (long long)c->out, p->fewer);
     return true;
+}
+
+// Fewer out channels of a group leave most of a product of 16 rows empty.
+static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
+    (void)t;
+    return conv_accepts(f, &(struct conv_products){"mma", 16, 4, "nest"}, why);
 }
 
 // ---- sizes
 
 struct conv_sizes conv_read_sizes(const struct form *f) {
     const struct conv_form *c = f->conv;
-    struct conv_sizes z = {.storage = node_of(f, c->x)->dtype};
+    struct conv_sizes z = {.storage = form_node(f, c->x)->dtype};
     int64_t element = dtype_size(z.storage, 1), each = 16 / element;
     z.channels = (c->in + each - 1) / each * each;
     z.is_direct = c->is_pointwise && mma_copy_bytes(c->in * element) > 0 &&
@@ -149,9 +147,9 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
     const struct shape_row *best = NULL;
     struct objection why;
     double least = INFINITY;
-    int depth = dtype_size(node_of(f, c->x)->dtype, 1) == 2 ? 64 : 32;
+    int depth = dtype_size(form_node(f, c->x)->dtype, 1) == 2 ? 64 : 32;
     enum mma_kind kind = MMA_KIND_F16;
-    mma_find_kind(f, node_of(f, c->x)->dtype, &kind);
+    mma_find_kind(f, form_node(f, c->x)->dtype, &kind);
     if (kind == MMA_KIND_TF32 && conv_read_sizes(f).is_direct) {
         mma_defaults(&conv_mma, f, t, s);
         return;
@@ -307,7 +305,7 @@ static void lower_class(struct lowering *l, const struct form *f, const struct k
     x.ctx = &own;
     x.z = class_sizes(f, c->class, stage);
     own.first_group = conv_build_space(l, c->f);
-    x.at = map_identity(node_of(f, f->anchor)->shape.rank);
+    x.at = map_identity(form_node(f, f->anchor)->shape.rank);
     x.pair = !c->f->is_strided && space_lanes(&l->space, l->space.n_groups - 1) % 2 == 0 ? 2 : 1;
     x.lhs.extent = num(&x, x.z.m);
     x.rhs.extent = num(&x, x.z.n);

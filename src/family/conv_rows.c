@@ -75,23 +75,6 @@ static void store_words(const struct copy *c, struct loop_builder *b,
         loop_store(b, c->to[i], at, loop_load(c->a, c->part[i], zero, 1, 1), false);
 }
 
-// A space of axes that are walked one by one.
-static void build_space(struct lowering *l, const int64_t *size, int n) {
-    l->space = (struct space){0};
-    for (int i = 0; i < n; i++)
-        space_add(&l->space, (struct loop_size){size[i], NULL});
-    space_finish(l->arena, &l->space);
-}
-
-// `node` at the map where all guards hold, else 0.
-static const struct loop_expr *value_at(struct scope *s, node_id node, const struct axis_map *map,
-                                        const struct guard *guards, int n) {
-    const struct lowering *l = s->lowering;
-    const struct loop_expr *v = point_value(s, node, map);
-    return point_where(s, guards, n, v,
-                       point_constant(l->arena, l->region->graph->nodes[node].dtype, 0));
-}
-
 // ---- the image: a space of batch, groups, places, elements of a row
 
 // Places along an axis that are walked: all of them, or where taps lie in rows, those of windows.
@@ -142,7 +125,7 @@ static const struct loop_expr *image_value(const struct copy *c, struct scope *s
         access_guard(guard, &n, at, 0, f->size[i] - 1);
         map_set(&map, shape, 2 + i, index_within(a, at, 0, f->size[i] - 1));
     }
-    return value_at(s, f->x, &map, guard, n);
+    return point_padded(s, f->x, &map, guard, n);
 }
 
 // A block's part: some elements of some rows of one image and group.
@@ -269,7 +252,7 @@ void conv_copy_rows(struct lowering *l, const struct conv_form *f, const struct 
     for (int i = 0; i < f->n_axes; i++)
         size[2 + i] = walked(&c, i);
     size[2 + f->n_axes] = z->row;
-    build_space(l, size, 3 + f->n_axes);
+    space_of_sizes(l->arena, &l->space, size, 3 + f->n_axes);
     struct loop_builder b;
     struct gpu_kernel k =
         gpu_open_kernel(l, arena_printf(c.a, "%s_copy_image", name),
@@ -343,7 +326,7 @@ static void copy_weight(void *ctx, struct loop_builder *b, const struct loop_exp
             i < inner ? tap_along(c, outer, i, inner) : tap_along(c, tap, i, f->n_axes);
         map_set(&map, shape, 2 + i, index_shift(a, index_scale(a, m, x->tap_step), x->tap_first));
     }
-    const struct loop_expr *v = value_at(&s, f->w, &map, guard, n);
+    const struct loop_expr *v = point_padded(&s, f->w, &map, guard, n);
     if (!is_words(c)) {
         loop_store(b, c->to[0], item, v, false);
         return;
@@ -358,7 +341,7 @@ void conv_copy_row_weights(struct lowering *l, const struct conv_form *f,
                            const char *name, struct loop_buffer *to[2]) {
     struct copy c = {.l = l, .a = l->arena, .f = f, .z = z, .class = class};
     int64_t size[] = {f->groups * f->out, z->outer, z->subs * conv_slice(z)};
-    build_space(l, size, 3);
+    space_of_sizes(l->arena, &l->space, size, 3);
     make_targets(&c, arena_printf(c.a, "%s_weights", name), size[0], size[1] * size[2]);
     struct loop_size threads = {THREADS, NULL};
     if (is_words(&c))

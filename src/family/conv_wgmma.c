@@ -14,6 +14,7 @@
 
 #include <math.h>
 
+#include "family/conv_mma.h"
 #include "family/gpu.h"
 #include "family/wgmma_knobs.h"
 
@@ -30,36 +31,16 @@ static const struct knob knobs[] = {
     {0},
 };
 
-// Fewer out channels of a group leave most of a product's 64 rows empty.
-enum { CHANNELS_MIN = 24 };
 // Terms that are added before a sum is put aside, as in gemm_wgmma.c; what a thread needs besides
 // sums.
 enum { CHUNK_TERMS = 128, CHUNK_TF32 = 512, CHUNK_PARTS = 32, REGISTERS_ELSE = 40 };
 // What a plan may have of scratch.
 #define SCRATCH_MAX ((int64_t)24000 << 20)
 
-static const struct node *node_of(const struct form *f, node_id n) {
-    return &f->region->graph->nodes[n];
-}
-
+// Fewer out channels of a group leave most of a product of 64 rows empty.
 static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
     (void)t;
-    const struct conv_form *c = f->conv;
-    const char *name = node_of(f, c->anchor)->name;
-    enum dtype a = node_of(f, c->x)->dtype, b = node_of(f, c->w)->dtype;
-    enum mma_kind kind;
-    if (a != b || !mma_find_kind(f, a, &kind))
-        return objection(why, NULL,
-                         "wgmma multiplies an image and weights of f16, of bf16, or of f32 (not "
-                         "exactly), and those of %s are %s and %s%s; take nest",
-                         name, dtype_name(a), dtype_name(b),
-                         f->region->problem->precision.is_exact ? " under 'f32 exact'" : "");
-    if (c->out < CHANNELS_MIN)
-        return objection(why, NULL,
-                         "wgmma multiplies 64 channels at a time, and a group of %s has %lld; take "
-                         "mma",
-                         name, (long long)c->out);
-    return true;
+    return conv_accepts(f, &(struct conv_products){"wgmma", 64, 24, "mma"}, why);
 }
 
 // ---- sizes
@@ -183,7 +164,7 @@ static int64_t chunk_of(const struct form *f, const struct conv_wgmma_sizes *z) 
 // Results pass shared memory on their way, 128 bytes of a warp's 16 rows at a time: straight from
 // registers they would be pieces of 16 and 32 bytes, of which most begin and end inside a sector.
 static int64_t staged_bytes(const struct conv_wgmma_sizes *z, const struct form *f, int value) {
-    int bits = dtype_infos[node_of(f, f->region->value[value])->dtype].bits;
+    int bits = dtype_infos[form_node(f, f->region->value[value])->dtype].bits;
     return bits == 16 || bits == 32 ? (int64_t)z->consumers * 4 * CONV_PASSAGE_BYTES : 0;
 }
 
@@ -191,7 +172,7 @@ struct conv_wgmma_sizes conv_wgmma_sizes(const struct form *f, const struct conv
                                          const struct kernel_stage *s) {
     const struct conv_form *c = f->conv;
     enum mma_kind kind = MMA_KIND_F16;
-    enum dtype type = node_of(f, c->x)->dtype;
+    enum dtype type = form_node(f, c->x)->dtype;
     mma_find_kind(f, type, &kind);
     struct conv_wgmma_sizes z = {.storage = type == DTYPE_F32 ? DTYPE_I32 : type};
     z.parts = kind == MMA_KIND_TF32X3 ? 2 : 1;

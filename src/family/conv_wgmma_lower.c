@@ -174,8 +174,10 @@ static void produce(struct conv_build *x, struct loop_builder *b) {
         loop_let(&by_tile, "weights_row", add(x, times(x, x->group, x->f->out), x->row0));
     const struct loop_expr *image =
         loop_let(&by_tile, "image_row", add(x, times(x, x->group, x->z.rows), x->column0));
+    // Few registers are left for this warpgroup; see gemm_wgmma_lower.c.
     struct loop_for f = {"slice", num(x, 0), num(x, x->z.slices), 1, false};
     const struct loop_expr *slice = loop_open_for(&by_tile, &f, &by_slice);
+    loop_keep_rolled(&by_slice);
     const struct loop_expr *count = loop_let(&by_slice, "count", add(x, x->count, slice));
     const struct loop_expr *slot = loop_let(&by_slice, "slot", slot_of(x, count));
     if (x->z.share > 1)

@@ -105,6 +105,29 @@ void stage_set_word(struct kernel_stage *s, const char *knob, const char *word) 
     own_knob(s, knob)->word = word;
 }
 
+// What was left out gives way to what was said: of the legal values of its grid it gets the one
+// that should be fastest; where there is none the first, which asks for least.
+static void give_way(const struct emitter *e, const struct form *f, const struct target *t,
+                     const struct knob *k, struct kernel_stage *s) {
+    int choices[3] = {1, 1, 1}, n = 1;
+    double least = INFINITY;
+    for (int i = 0; i < knob_parts(k); i++)
+        n *= choices[i] = knob_choices(k, i);
+    for (int i = 0; i < knob_parts(k); i++)
+        stage_choose(k, s, i, 0);
+    struct kernel_stage try = *s;
+    for (int i = 0; i < n; i++) {
+        struct objection why;
+        for (int part = 0, rest = i; part < knob_parts(k); rest /= choices[part++])
+            stage_choose(k, &try, part, rest % choices[part]);
+        double seconds = emitter_is_legal(e, f, t, &try, &why) ? e->estimate(f, t, &try) : INFINITY;
+        if (seconds < least) {
+            least = seconds;
+            *s = try;
+        }
+    }
+}
+
 void emitter_complete(const struct emitter *e, const struct form *f, const struct target *t,
                       struct kernel_stage *s) {
     struct kernel_stage full = *s;
@@ -123,14 +146,10 @@ void emitter_complete(const struct emitter *e, const struct form *f, const struc
         if (given)
             full.knobs[i] = *given;
     }
-    // What was left out gives way to what was said: the first value of its grid asks for least.
     struct objection why = {0};
     if (s->n_knobs > 0 && !emitter_is_legal(e, f, t, &full, &why) && why.knob &&
-        !find_knob(s, why.knob)) {
-        const struct knob *k = emitter_knob(e, why.knob);
-        for (int i = 0; i < k->n_parts; i++)
-            stage_set(&full, k->name, i, k->grid[i][0]);
-    }
+        !find_knob(s, why.knob))
+        give_way(e, f, t, emitter_knob(e, why.knob), &full);
     *s = full;
 }
 

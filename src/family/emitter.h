@@ -67,7 +67,7 @@ struct emitter {
 };
 
 extern const struct emitter map_cpu, map_tiles_cpu, rowwise_cpu, rowwise_columns_cpu, reduce_cpu,
-    gemm_cpu, scan_cpu, pool_cpu, nest_cpu;
+    gemm_cpu, conv_cpu, scan_cpu, pool_cpu, nest_cpu;
 extern const struct emitter map_simt, map_tiles, map_gathered, rowwise_simt, rowwise_blocks,
     rowwise_columns, reduce_simt, gemm_simt, gemm_dot, gemm_mma, gemm_wgmma, gemm_cutlass,
     ragged_mma, ragged_wgmma, conv_mma, conv_wgmma, conv_direct, attention_mma, attention_wgmma,

@@ -65,7 +65,7 @@ const struct family families[] = {
                        EMITTERS(&ragged_mma, &ragged_wgmma), FAMILY_MATRIX_ONLY,
                        FOLDS(IN_F32, {OP_CLASS_RAGGED, TYPE(F32)})},
     [FAMILY_CONV] = {"conv", KIND(WINDOW), "a convolution", conv_find,
-                     EMITTERS(&conv_mma, &conv_wgmma, &conv_direct), FAMILY_MATRIX_ONLY,
+                     EMITTERS(&conv_cpu, &conv_mma, &conv_wgmma, &conv_direct), FAMILY_MATRIX_ONLY,
                      FOLDS(IN_F32, SLIDES)},
     [FAMILY_POOL] = {"pool", KIND(WINDOW), "a pooling", pool_find,
                      EMITTERS(&pool_cpu, &pool_simt, &pool_vectors), FAMILY_BY_LINES, NULL},
@@ -186,9 +186,11 @@ void family_complete(const struct emitter *e, const struct form *f, const struct
     emitter_complete(e, f, t, s);
 }
 
+// Of some forms an emitter has no legal knobs: such a one only where no other takes the form.
 void family_choose(const struct form *f, const struct target *t, bool first,
                    struct kernel_stage *s) {
     double least = INFINITY;
+    bool has_legal = false;
     struct kernel_stage plain = *s;
     for (const struct emitter *const *e = f->family->emitters; *e; e++) {
         struct kernel_stage named = plain;
@@ -198,11 +200,13 @@ void family_choose(const struct form *f, const struct target *t, bool first,
             continue;
         family_complete(*e, f, t, &named);
         double seconds = (*e)->estimate(f, t, &named);
-        if (seconds >= least)
+        bool is_legal = emitter_is_legal(*e, f, t, &named, &why);
+        if (isinf(seconds) || (is_legal == has_legal ? seconds >= least : has_legal))
             continue;
+        has_legal = is_legal;
         least = seconds;
         *s = named;
-        if (first)
+        if (first && is_legal)
             return;
     }
 }

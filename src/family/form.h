@@ -86,6 +86,11 @@ struct form {
     const struct library_form *library;
 };
 
+// A node of the region's graph.
+static inline const struct node *form_node(const struct form *f, node_id n) {
+    return &f->region->graph->nodes[n];
+}
+
 enum { FORM_ANY = 0 };  // the kinds of a family that takes every kind of anchor
 
 struct family;

@@ -43,18 +43,6 @@ static const struct knob knobs[] = {
     {0},
 };
 
-static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
-    (void)f;
-    int vec = t->vector_bytes >= 32 ? 8 : 4;
-    stage_set(s, "vec", 0, vec);
-    stage_set(s, "tile", 0, 64);
-    stage_set(s, "tile", 1, 64);
-    stage_set(s, "tile", 2, 256);
-    stage_set(s, "micro", 0, 4);
-    stage_set(s, "micro", 1, 2 * vec);
-    stage_set_word(s, "pack", "both");
-}
-
 enum { STEPS_RADIX = 32 };  // steps along K whose sums are added in one chain
 
 struct sizes {
@@ -552,7 +540,9 @@ static double estimate(const struct form *form, const struct target *t,
     double loads = (double)(z.micro_m + z.n_vectors) / sums;
     double share =
         fmin(1, 4.0 * z.lanes / t->vector_bytes) * fmin(1, sums / 8) / fmax(1, loads * 1.2);
-    double flops = 2.0 * (double)f->batch * (double)f->m * (double)f->n * (double)f->k;
+    double rows = ceil((double)f->m / z.micro_m) * z.micro_m;
+    double columns = ceil((double)f->n / z.micro_n) * z.micro_n;
+    double flops = 2.0 * (double)f->batch * rows * columns * (double)f->k;
     double tiles = (double)f->batch * ceil((double)z.m / (double)z.tile_m) *
                    ceil((double)z.n / (double)z.tile_n);
     double waves = ceil(tiles / threads) * threads / tiles;
@@ -560,7 +550,34 @@ static double estimate(const struct form *form, const struct target *t,
     double packed = (z.pack_lhs ? 1.0 / (double)z.tile_n : 0.2 / z.micro_n) +
                     (z.pack_rhs ? 1.0 / (double)z.tile_m : 0.5 / z.micro_m);
     double spill = (double)local_bytes(&z) > (double)t->l2_bytes ? 1.3 : 1;
-    return flops / (peak * share) * waves * spill * (1 + 16 * packed);
+    // A panel of the right operand is read for every panel of rows: better from the first cache.
+    double panel = (double)z.tile_k * z.micro_n * 4, far = panel > t->l1_bytes / 2 ? 1.05 : 1;
+    return flops / (peak * share) * waves * spill * far * (1 + 16 * packed);
+}
+
+// What a stage begins with: of some micro-kernels and tiles the legal one that should be fastest.
+static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    static const int micro[] = {8, 6, 12, 4}, tile_m[] = {64, 96, 128},
+                     tile_n[] = {64, 128, 192, 256}, depth[] = {128, 256};
+    int vec = t->vector_bytes >= 64 ? 16 : t->vector_bytes >= 32 ? 8 : 4;
+    struct kernel_stage best = *s;
+    double least = INFINITY;
+    stage_set(s, "vec", 0, vec);
+    stage_set(s, "micro", 1, 2 * vec);
+    stage_set_word(s, "pack", "both");
+    for (int i = 0; i < 4 * 3 * 4 * 2; i++) {
+        struct objection why;
+        stage_set(s, "micro", 0, micro[i % 4]);
+        stage_set(s, "tile", 0, tile_m[i / 4 % 3]);
+        stage_set(s, "tile", 1, tile_n[i / 12 % 4]);
+        stage_set(s, "tile", 2, depth[i / 48]);
+        double seconds = is_legal(f, t, s, &why) ? estimate(f, t, s) : INFINITY;
+        if (seconds < least) {
+            least = seconds;
+            best = *s;
+        }
+    }
+    *s = best;
 }
 
 const struct emitter gemm_cpu = {

@@ -78,10 +78,6 @@ struct building {
 
 enum { FAILED = -1 };
 
-static const struct node *node_of(const struct form *f, node_id n) {
-    return &f->region->graph->nodes[n];
-}
-
 static int add_step(struct building *b, const struct epilogue_step *s) {
     struct call_epilogue *e = &b->to->product.call.epilogue;
     if (e->n_steps == EPILOGUE_STEPS_MAX) {
@@ -105,11 +101,11 @@ static int add_load(struct building *b, node_id n, const struct axis_map *map) {
     if (!library_find_strides(b->form->region, b->form->gemm->anchor, &c->product.call, n, map,
                               s.stride)) {
         objection(b->why, NULL, "%s does not lie as a matrix or a vector where it is added",
-                  node_of(b->form, n)->name);
+                  form_node(b->form, n)->name);
         return FAILED;
     }
     s.arg[0] = CALL_LOADED + c->n_loaded;
-    c->types[s.arg[0]] = node_of(b->form, n)->dtype;
+    c->types[s.arg[0]] = form_node(b->form, n)->dtype;
     c->loaded[c->n_loaded++] = n;
     return add_step(b, &s);
 }
@@ -139,7 +135,7 @@ static int add_operation(struct building *b, const struct node *n, const struct 
 
 // The number of a node's value among the steps'.
 static int add_value(struct building *b, node_id n, const struct axis_map *map) {
-    const struct node *node = node_of(b->form, n);
+    const struct node *node = form_node(b->form, n);
     for (int i = 0; i < b->n_known; i++)
         if (b->known[i].node == n && map_equal(&b->known[i].map, map, &node->shape))
             return b->known[i].value;
@@ -168,11 +164,11 @@ static int add_value(struct building *b, node_id n, const struct axis_map *map) 
 static bool find_epilogue(const struct form *f, struct cutlass_form *c, struct objection *why) {
     const struct region *r = f->region;
     struct building b = {.form = f, .to = c, .why = why};
-    struct axis_map map = map_identity(node_of(f, f->gemm->anchor)->shape.rank);
+    struct axis_map map = map_identity(form_node(f, f->gemm->anchor)->shape.rank);
     node_id n = r->value[0];
-    while (n != f->gemm->anchor && node_of(f, n)->op == OP_CAST &&
-           dtype_is_float(node_of(f, n)->dtype) && node_of(f, n)->dtype == c->types[CALL_OUT])
-        n = node_of(f, n)->arg[0];
+    while (n != f->gemm->anchor && form_node(f, n)->op == OP_CAST &&
+           dtype_is_float(form_node(f, n)->dtype) && form_node(f, n)->dtype == c->types[CALL_OUT])
+        n = form_node(f, n)->arg[0];
     b.known[b.n_known++] = (struct known){f->gemm->anchor, map, 0};
     int value = add_value(&b, n, &map);
     if (value == FAILED)
@@ -183,7 +179,7 @@ static bool find_epilogue(const struct form *f, struct cutlass_form *c, struct o
 
 static bool find_call(const struct form *f, struct cutlass_form *c, struct objection *why) {
     const struct region *r = f->region;
-    const struct node *anchor = node_of(f, f->gemm->anchor);
+    const struct node *anchor = form_node(f, f->gemm->anchor);
     *c = (struct cutlass_form){0};
     if (anchor->op != OP_MATMUL || r->n_values != 1)
         return objection(why, NULL, "cutlass computes one value from one matrix product%s",
@@ -191,9 +187,9 @@ static bool find_call(const struct form *f, struct cutlass_form *c, struct objec
     if (!library_find_product(r, f->gemm->anchor, &c->product, why))
         return false;
     c->product.call.kind = CALL_CUTLASS;
-    c->types[CALL_LHS] = node_of(f, c->product.lhs)->dtype;
-    c->types[CALL_RHS] = node_of(f, c->product.rhs)->dtype;
-    c->types[CALL_OUT] = node_of(f, r->value[0])->dtype;
+    c->types[CALL_LHS] = form_node(f, c->product.lhs)->dtype;
+    c->types[CALL_RHS] = form_node(f, c->product.rhs)->dtype;
+    c->types[CALL_OUT] = form_node(f, r->value[0])->dtype;
     c->types[CALL_WORK] = DTYPE_U8;
     return find_epilogue(f, c, why);
 }

@@ -66,10 +66,6 @@ bool mma_runs_on(const struct target *t) {
 
 // ---- what it takes
 
-static const struct node *node_of(const struct form *f, node_id n) {
-    return &f->region->graph->nodes[n];
-}
-
 // The leaf under one operand, and which of its axes lies side by side.
 static bool find_side(const struct form *f, bool is_lhs, struct mma_side *s,
                       struct objection *why) {
@@ -79,15 +75,15 @@ static bool find_side(const struct form *f, bool is_lhs, struct mma_side *s,
         return objection(why, NULL,
                          "mma copies operands as they are, and the %s one of %s is computed on the "
                          "way; materialise it first, or take simt",
-                         name, node_of(f, g->anchor)->name);
+                         name, form_node(f, g->anchor)->name);
     int stays = is_lhs ? g->axis_m : g->axis_n, axes[2];
     gemm_last_axes(f->region, g, s->leaf, &s->map, axes);
-    if (!map_is_plain(&s->map, node_of(f, s->leaf)->shape.rank) ||
+    if (!map_is_plain(&s->map, form_node(f, s->leaf)->shape.rank) ||
         (axes[0] != g->axis_k && axes[0] != stays))
         return objection(why, NULL,
                          "mma copies rows that lie side by side along K or along rows and columns, "
                          "and those of the %s operand of %s do not; take simt",
-                         name, node_of(f, g->anchor)->name);
+                         name, form_node(f, g->anchor)->name);
     s->along_k = axes[0] == g->axis_k;
     s->size = is_lhs ? g->m : g->n;
     return true;
@@ -131,8 +127,8 @@ static bool find_kind(const struct form *f, enum dtype t, enum mma_kind *kind) {
 // What lies side by side along K alone, and which card has it.
 static bool accepts_bytes(const struct form *f, const struct target *t, enum mma_kind kind,
                           const struct mma_side side[2], struct objection *why) {
-    const char *anchor = node_of(f, f->gemm->anchor)->name;
-    const char *type = dtype_name(node_of(f, side[0].leaf)->dtype);
+    const char *anchor = form_node(f, f->gemm->anchor)->name;
+    const char *type = dtype_name(form_node(f, side[0].leaf)->dtype);
     for (int i = 0; i < 2; i++)
         if (!side[i].along_k)
             return objection(why, NULL,
@@ -154,13 +150,13 @@ static bool find_stored(const struct form *f, const struct target *t, struct mma
         return false;
     if (!find_side(f, true, &side[0], why) || !find_side(f, false, &side[1], why))
         return false;
-    enum dtype a = node_of(f, side[0].leaf)->dtype, b = node_of(f, side[1].leaf)->dtype;
+    enum dtype a = form_node(f, side[0].leaf)->dtype, b = form_node(f, side[1].leaf)->dtype;
     if (a != b || !find_kind(f, a, &kind) || g->is_whole != (kind == MMA_KIND_I8))
         return objection(
             why, NULL,
             "mma multiplies two operands of f16, of bf16, of i8, of f32 (not exactly), or of f8 "
             "('accumulate f22'), and those of %s are %s and %s%s; take simt",
-            node_of(f, g->anchor)->name, dtype_name(a), dtype_name(b),
+            form_node(f, g->anchor)->name, dtype_name(a), dtype_name(b),
             f->region->problem->precision.is_exact ? " under 'f32 exact'" : "");
     if ((kind == MMA_KIND_I8 || is_f8(kind)) && !accepts_bytes(f, t, kind, side, why))
         return false;
@@ -170,7 +166,7 @@ static bool find_stored(const struct form *f, const struct target *t, struct mma
             return objection(why, NULL,
                              "mma copies four bytes at least, and the rows of the %s operand of %s "
                              "are no multiple of that; take simt",
-                             i == 0 ? "left" : "right", node_of(f, g->anchor)->name);
+                             i == 0 ? "left" : "right", form_node(f, g->anchor)->name);
     return true;
 }
 
@@ -186,7 +182,7 @@ static bool find_storage(const struct form *f, enum dtype *t, struct objection *
                      "mma multiplies what is computed on the way as f16, as bf16 or as parts of "
                      "f32, and the problem's precision admits none of them for %s; materialise the "
                      "operand first, or take simt",
-                     node_of(f, g->anchor)->name);
+                     form_node(f, g->anchor)->name);
 }
 
 // Two operands of which one at least is computed on its way: stored ones of the same type are
@@ -199,7 +195,7 @@ static bool find_computed(const struct form *f, struct mma_side side[2], enum dt
         return objection(why, NULL,
                          "mma computes operands of floats on the way, and %s is %s; materialise "
                          "the operand first",
-                         node_of(f, g->anchor)->name,
+                         form_node(f, g->anchor)->name,
                          g->is_conv    ? "a convolution"
                          : g->is_whole ? "a sum of whole numbers"
                                        : "a product of f8");
@@ -208,7 +204,7 @@ static bool find_computed(const struct form *f, struct mma_side side[2], enum dt
     int element = (int)dtype_size(*storage, 1);
     for (int i = 0; i < 2; i++) {
         bool is_stored = find_side(f, i == 0, &side[i], &stored) &&
-                         node_of(f, side[i].leaf)->dtype == *storage &&
+                         form_node(f, side[i].leaf)->dtype == *storage &&
                          side_by_side_bytes(g, &side[i], element);
         if (!is_stored)
             mma_find_computed(f, i == 0, *storage, &side[i]);
@@ -222,7 +218,7 @@ static bool find_operands(const struct form *f, const struct target *t, struct m
                           enum dtype *storage, struct objection *why) {
     struct objection computed;
     if (find_stored(f, t, side, why)) {
-        *storage = node_of(f, side[0].leaf)->dtype;
+        *storage = form_node(f, side[0].leaf)->dtype;
         return true;
     }
     if (find_computed(f, side, storage, &computed))

@@ -15,10 +15,6 @@ struct reading {
     int64_t along, across;
 };
 
-static const struct node *node_of(const struct form *f, node_id n) {
-    return &f->region->graph->nodes[n];
-}
-
 static int64_t axis_size(const struct form *f, int axis) {
     const struct gemm_form *g = f->gemm;
     return axis == g->axis_k ? g->k : axis == g->axis_m ? g->m : g->n;
@@ -28,10 +24,10 @@ static int64_t axis_size(const struct form *f, int axis) {
 // evenly? Where there is one row only, a vector is no matrix.
 static bool lies_along(const struct form *f, const struct gemm_source *s, int side, int other) {
     bool is_line = axis_size(f, side) == 1 || axis_size(f, other) == 1;
-    if (is_line && node_of(f, s->leaf)->shape.rank < 2)
+    if (is_line && form_node(f, s->leaf)->shape.rank < 2)
         return false;
     struct arena scratch = {0};
-    const struct index *flat = map_flat(&scratch, &node_of(f, s->leaf)->shape, &s->map);
+    const struct index *flat = map_flat(&scratch, &form_node(f, s->leaf)->shape, &s->map);
     bool ok = index_is_affine(flat, side) && index_is_affine(flat, other) &&
               (index_factor(flat, side) == 1 || axis_size(f, side) == 1) &&
               (index_factor(flat, other) > 0 || axis_size(f, other) == 1);
@@ -45,7 +41,7 @@ static bool is_float(enum dtype t) {
 
 static bool measure(void *ctx, node_id n, const struct axis_map *map) {
     struct reading *r = ctx;
-    const struct node *node = node_of(r->form, n);
+    const struct node *node = form_node(r->form, n);
     struct gemm_source s = {n, *map};
     if (r->form->region->is_leaf[n]) {
         int64_t count = shape_count(&node->shape);
@@ -61,7 +57,7 @@ static bool measure(void *ctx, node_id n, const struct axis_map *map) {
 
 static bool find_source(void *ctx, node_id n, const struct axis_map *map) {
     struct reading *r = ctx;
-    const struct node *node = node_of(r->form, n);
+    const struct node *node = form_node(r->form, n);
     struct gemm_operand *o = r->o;
     struct gemm_source s = {n, *map};
     int k = r->form->gemm->axis_k;
@@ -133,7 +129,7 @@ static bool is_exact(const struct region *r, node_id n, enum dtype t) {
 bool gemm_operand_admits(const struct form *f, bool is_lhs, enum dtype t) {
     const struct precision *p = &f->region->problem->precision;
     node_id n = is_lhs ? f->gemm->lhs : f->gemm->rhs;
-    if (p->operand == PRECISION_TYPE && p->type == t && is_float(node_of(f, n)->dtype))
+    if (p->operand == PRECISION_TYPE && p->type == t && is_float(form_node(f, n)->dtype))
         return true;
     return is_exact(f->region, n, t);
 }

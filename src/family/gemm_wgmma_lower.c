@@ -241,8 +241,10 @@ static void produce(struct wgmma_build *x, struct loop_builder *b) {
         left = matrix_of(x, by_tile, &x->lhs);
     if (x->z.rhs.is_batch)
         right = matrix_of(x, by_tile, &x->rhs);
+    // Unrolled by the compiler it needed more registers than this warpgroup keeps, and spilled.
     struct loop_for f = {"slice", num(x, 0), x->n_slices, 1, false};
     const struct loop_expr *slice = loop_open_for(by_tile, &f, &by_slice);
+    loop_keep_rolled(&by_slice);
     const struct loop_expr *count = loop_let(&by_slice, "count", add(x, x->count, slice));
     const struct loop_expr *slot = loop_let(&by_slice, "slot", wgmma_slot_of(x, count));
     const struct loop_expr *k = wgmma_depth_at(x, slice);
@@ -448,6 +450,10 @@ void wgmma_build_kernel(struct wgmma_build *x, const char *suffix) {
         x->rank = loop_let(&b, "rank", rest(x, x->block, x->z.cluster));
     make_buffers(x);
     make_barriers(x, &b);
+    // Operands are split by launches of their own, which end while this one begins.
+    k.kernel->is_programmatic = x->z.parts > 0;
+    if (x->z.parts)
+        loop_intrinsic(&b, INTRINSIC_LAUNCH_WAIT, NULL);
     make_copying(x, &b);
     for (int turn = 0; turn < (x->z.apart ? x->z.consumers : 1); turn++) {
         open_consumers(x, &b, turn, &role);
@@ -468,7 +474,7 @@ void wgmma_begin(struct wgmma_build *x, struct lowering *l, const struct form *f
     *x = (struct wgmma_build){.l = l, .a = l->arena, .form = f->gemm};
     gemm_build_space(l, x->form);
     x->z = wgmma_read_sizes(f, stage);
-    l->is_quick = wgmma_is_narrow(f->region);
+    l->is_quick = l->is_quick_inverse = wgmma_is_narrow(f->region);
     x->name = stage->values[0];
     x->more = l->sms < wgmma_tiles(&x->z) && x->z.split == 1;
     x->blocks = x->more ? l->sms / x->z.cluster * x->z.cluster : wgmma_tiles(&x->z);

@@ -218,7 +218,17 @@ static struct gpu_kernel open_kernel(struct pass *p, int64_t blocks, int threads
                                           num(p->x, blocks), threads, b);
     p->block = k.block;
     p->thread = k.thread;
+    // What comes after may begin beside it; the right operand's does so itself.
+    k.kernel->is_programmatic = !p->is_lhs;
+    loop_intrinsic(b, INTRINSIC_LAUNCH_NEXT, NULL);
     return k;
+}
+
+// Both operands are split at the same time, since neither reads or writes what the other does;
+// whoever waits for the right one waits for both.
+static void close_kernel(struct pass *p, struct loop_builder *b) {
+    if (!p->is_lhs)
+        loop_intrinsic(b, INTRINSIC_LAUNCH_WAIT, NULL);
 }
 
 static void split_along(struct pass *p) {
@@ -251,6 +261,7 @@ static void split_along(struct pass *p) {
     store_factors(p, &inside, p->peak.result, p->small.result);
     loop_close(&first, &inside);
     loop_close(b, &first);
+    close_kernel(p, b);
 }
 
 // ---- across: neighbouring threads have neighbouring columns
@@ -433,6 +444,7 @@ static void split_across(struct pass *p) {
     meet_scales(p, b, &strip);
     walk(p, &w, b, &p->small, OP_RSUM, store_parts);
     meet_factors(p, b, &strip, first);
+    close_kernel(p, b);
 }
 
 void wgmma_split(struct wgmma_build *x, struct wgmma_tile *t) {

@@ -3,16 +3,12 @@
 // (gemm_wgmma_prologue.c).
 #include "family/gemm_wgmma.h"
 
-static const struct node *node_of(const struct form *f, node_id n) {
-    return &f->region->graph->nodes[n];
-}
-
 // How the matrix lies that is read for an operand at the side's map.
 static bool find_matrix(const struct form *f, bool is_lhs, struct wgmma_side *s,
                         struct objection *why) {
     const struct gemm_form *g = f->gemm;
-    const char *name = is_lhs ? "left" : "right", *anchor = node_of(f, g->anchor)->name;
-    const struct shape *shape = &node_of(f, s->leaf)->shape;
+    const char *name = is_lhs ? "left" : "right", *anchor = form_node(f, g->anchor)->name;
+    const struct shape *shape = &form_node(f, s->leaf)->shape;
     int stays = is_lhs ? g->axis_m : g->axis_n, axes[2];
     gemm_last_axes(f->region, g, s->leaf, &s->map, axes);
     bool along_k = axes[0] == g->axis_k && axes[1] == stays;
@@ -36,7 +32,7 @@ static bool find_side(const struct form *f, bool is_lhs, struct wgmma_side *s,
                : objection(why, NULL,
                            "wgmma copies operands as they are, and the %s one of %s is computed on "
                            "the way; materialise it first, or take mma",
-                           is_lhs ? "left" : "right", node_of(f, f->gemm->anchor)->name);
+                           is_lhs ? "left" : "right", form_node(f, f->gemm->anchor)->name);
 }
 
 // An operand that is computed on its way: the copy engine brings its sources, which are of the type
@@ -44,7 +40,7 @@ static bool find_side(const struct form *f, bool is_lhs, struct wgmma_side *s,
 static bool find_computed_side(const struct form *f, bool is_lhs, enum dtype t,
                                struct wgmma_side *s, struct objection *why) {
     const char *name = is_lhs ? "left" : "right";
-    const char *anchor = node_of(f, f->gemm->anchor)->name;
+    const char *anchor = form_node(f, f->gemm->anchor)->name;
     struct gemm_operand o;
     gemm_operand_read(f, is_lhs, &o);
     *s = (struct wgmma_side){0};
@@ -56,16 +52,16 @@ static bool find_computed_side(const struct form *f, bool is_lhs, enum dtype t,
     for (int i = o.n_sources - 1; i >= 0; i--) {
         s->leaf = o.source[i].leaf;
         s->map = o.source[i].map;
-        if (node_of(f, s->leaf)->dtype != t)
+        if (form_node(f, s->leaf)->dtype != t)
             return objection(why, NULL,
                              "wgmma computes operands of matrices of the type that is multiplied, "
                              "and the %s one of %s is made of %s, %s; take mma",
-                             name, anchor, node_of(f, s->leaf)->name,
-                             dtype_name(node_of(f, s->leaf)->dtype));
+                             name, anchor, form_node(f, s->leaf)->name,
+                             dtype_name(form_node(f, s->leaf)->dtype));
         if (!find_matrix(f, is_lhs, s, why))
             return false;
         if (s->along_k != o.along_k ||
-            !shape_equal(&node_of(f, s->leaf)->shape, &node_of(f, o.source[0].leaf)->shape) ||
+            !shape_equal(&form_node(f, s->leaf)->shape, &form_node(f, o.source[0].leaf)->shape) ||
             !map_same(&s->map, &o.source[0].map))
             return objection(why, NULL,
                              "wgmma computes operands of matrices that lie alike, and those of the "
@@ -90,7 +86,7 @@ static bool multiplies_f8(const struct form *f) {
     for (int i = 0; i < 2; i++)
         if (!find_side(f, i == 0, &side[i], &why) || !side[i].along_k)
             return false;
-    return node_of(f, side[0].leaf)->dtype == node_of(f, side[1].leaf)->dtype;
+    return form_node(f, side[0].leaf)->dtype == form_node(f, side[1].leaf)->dtype;
 }
 
 // Into how many parts of f16 operands of f32 are split, whatever they are read or computed from. 0:
@@ -100,8 +96,8 @@ static int parts_of(const struct form *f) {
     if (f->gemm->is_f8)
         return multiplies_f8(f) ? 0 : 1;
     bool narrower = p->operand == PRECISION_TYPE && p->type != DTYPE_F32;
-    if (node_of(f, f->gemm->lhs)->dtype != DTYPE_F32 ||
-        node_of(f, f->gemm->rhs)->dtype != DTYPE_F32 || narrower || p->is_exact)
+    if (form_node(f, f->gemm->lhs)->dtype != DTYPE_F32 ||
+        form_node(f, f->gemm->rhs)->dtype != DTYPE_F32 || narrower || p->is_exact)
         return 0;
     return p->operand == PRECISION_TF32 ? 1 : 2;
 }
@@ -114,7 +110,7 @@ static void find_split_side(const struct form *f, bool is_lhs, struct wgmma_side
     s->along_k = is_lhs ? g->lhs_is_along_k : !g->rhs_is_contiguous;
     s->pitch = ((s->along_k ? g->k : s->size) + 7) / 8 * 8;
     bool is_same = gemm_leaf(f->region, g, is_lhs, &s->leaf, &s->map) &&
-                   shape_count(&node_of(f, s->leaf)->shape) <= g->k * s->size;
+                   shape_count(&form_node(f, s->leaf)->shape) <= g->k * s->size;
     s->is_batch = g->batch > 1 && !is_same;
 }
 
@@ -122,7 +118,7 @@ static void find_split_side(const struct form *f, bool is_lhs, struct wgmma_side
 static bool accepts_rows(const struct form *f, const struct wgmma_side side[2], enum dtype type,
                          struct objection *why) {
     const struct gemm_form *g = f->gemm;
-    const char *anchor = node_of(f, g->anchor)->name;
+    const char *anchor = form_node(f, g->anchor)->name;
     for (int i = 0; i < 2; i++) {
         int64_t row = (side[i].along_k ? g->k : side[i].size) * dtype_size(type, 1);
         if (type == DTYPE_I8 && !side[i].along_k)
@@ -148,10 +144,10 @@ static bool find_computed(const struct form *f, struct wgmma_side side[2], enum 
         return objection(why, NULL,
                          "wgmma computes operands on their way as f16 or bf16, and those of %s are "
                          "not; materialise them first, or take mma",
-                         node_of(f, g->anchor)->name);
+                         form_node(f, g->anchor)->name);
     for (int i = 0; i < 2; i++) {
         bool is_stored =
-            find_side(f, i == 0, &side[i], &stored) && node_of(f, side[i].leaf)->dtype == *t;
+            find_side(f, i == 0, &side[i], &stored) && form_node(f, side[i].leaf)->dtype == *t;
         if (!is_stored && !find_computed_side(f, i == 0, *t, &side[i], why))
             return false;
     }
@@ -165,7 +161,7 @@ bool wgmma_computes(const struct form *f) {
 bool wgmma_accepts(const struct form *f, const struct target *t, struct objection *why) {
     (void)t;
     const struct gemm_form *g = f->gemm;
-    const char *anchor = node_of(f, g->anchor)->name;
+    const char *anchor = form_node(f, g->anchor)->name;
     const struct precision *p = &f->region->problem->precision;
     struct wgmma_side side[2];
     if (!gemm_moves_vectors(f, why))
@@ -177,7 +173,7 @@ bool wgmma_accepts(const struct form *f, const struct target *t, struct objectio
         return find_computed(f, side, &storage, why);
     if (!find_side(f, true, &side[0], why) || !find_side(f, false, &side[1], why))
         return false;
-    enum dtype a = node_of(f, side[0].leaf)->dtype, b = node_of(f, side[1].leaf)->dtype;
+    enum dtype a = form_node(f, side[0].leaf)->dtype, b = form_node(f, side[1].leaf)->dtype;
     bool narrower = p->operand == PRECISION_TYPE && p->type != a && p->type != DTYPE_F32;
     bool is_i8 = a == DTYPE_I8 && g->is_whole, is_half = a == DTYPE_F16 || a == DTYPE_BF16;
     if (a != b || !(is_i8 || is_f8(a) || (is_half && !narrower)))
@@ -207,5 +203,5 @@ void wgmma_find_sides(const struct form *f, struct wgmma_sizes *z) {
         z->rhs = side[1];
     }
     z->is_widened = z->parts && g->is_f8;
-    z->storage = z->parts ? DTYPE_F16 : node_of(f, z->lhs.leaf)->dtype;
+    z->storage = z->parts ? DTYPE_F16 : form_node(f, z->lhs.leaf)->dtype;
 }

@@ -37,6 +37,16 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
     return legal_stream(s, d.n_rows > 1 ? d.n_columns : 0, why);
 }
 
+// Results of 16 bits alone: two vectors of them are a line.
+static bool is_narrow(const struct region *r) {
+    for (int i = 0; i < r->n_values; i++) {
+        enum dtype type = r->graph->nodes[r->value[i]].dtype;
+        if (type != DTYPE_F16 && type != DTYPE_BF16)
+            return false;
+    }
+    return true;
+}
+
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
     struct region_work w;
     struct objection why;
@@ -46,6 +56,8 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
     stage_set_word(s, "store", is_long_stream(t, w.bytes_written) ? "stream" : "cached");
     if (!is_legal(f, t, s, &why))
         stage_set_word(s, "store", "cached");
+    if (stage_word_is(s, "store", "stream") && is_narrow(f->region))
+        stage_set(s, "unroll", 0, 4);
 }
 
 struct body {
@@ -123,6 +135,7 @@ static void store_values(void *ctx, struct scope *s, const struct loop_expr *cop
 static void lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage) {
     (void)f;
     map_build_space(l);
+    l->is_quick_gelu = is_narrow(l->region);
     struct body body = {.region = l->region,
                         .stream = stage_word_is(stage, "store", "stream"),
                         .asks = ahead_is_worth(l->region)};

@@ -180,7 +180,7 @@ static void lower(struct lowering *l, const struct form *f, const struct kernel_
     (void)f;
     struct arena *a = l->arena;
     map_build_space(l);
-    l->is_quick_erf = is_narrow(l->region);
+    l->is_quick_erf = l->is_quick_inverse = is_narrow(l->region);
     struct build x = {.l = l, .stage = stage};
     find_reads(l->region, &x.reads);
     x.block = stage_number(stage, "block", 0);

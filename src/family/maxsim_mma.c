@@ -63,22 +63,18 @@ static struct sizes read_sizes(const struct maxsim_form *f, const struct kernel_
     return z;
 }
 
-static const struct node *node_of(const struct form *f, node_id n) {
-    return &f->region->graph->nodes[n];
-}
-
 static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
     (void)t;
     const struct maxsim_form *m = f->maxsim;
     enum mma_kind kind;
     if (!mma_find_kind(f, m->storage, &kind) || (kind != MMA_KIND_F16 && kind != MMA_KIND_BF16))
         return objection(why, NULL, "mma takes documents of f16 or bf16, and those of %s are %s",
-                         node_of(f, m->product)->name, dtype_name(m->storage));
+                         form_node(f, m->product)->name, dtype_name(m->storage));
     if (m->depth % CHUNK != 0 || m->depth > DEPTH_MAX || m->queries > QUERIES_MAX)
         return objection(why, NULL,
                          "mma keeps up to %d queries in registers, of 32, 64, 96 or 128 elements, "
                          "and %s has %lld of %lld; materialise it first",
-                         QUERIES_MAX, node_of(f, m->product)->name, (long long)m->queries,
+                         QUERIES_MAX, form_node(f, m->product)->name, (long long)m->queries,
                          (long long)m->depth);
     return true;
 }

@@ -455,18 +455,18 @@ static void place_values(struct building *x) {
         node_id in = body->inputs[i].node, arg = s->node->arg[i];
         const struct node *n = inner_node(x, in);
         struct loop_size shape[2] = {{2, NULL}, {shape_count(&n->shape), NULL}};
+        enum dtype type = steps_kept_type(s, in);
         const char *name = arena_printf(a, "%s_%s", s->node->name, n->name);
         bool is_there = s->l->region->is_leaf[arg];
         if (i < loop->n_states) {
             x->states[i] = s->buffer[in] =
-                loop_global_of(s->l->program, name, LOOP_SCRATCH, n->dtype, shape, 2);
+                loop_global_of(s->l->program, name, LOOP_SCRATCH, type, shape, 2);
         } else if (is_there) {
             s->buffer[in] = s->l->buffer[arg];
             if (recurrence_is_slice(loop, i))
                 x->slice[in] = (struct point_slice){loop->axis[i], loop->n_steps, NULL};
         } else {
-            s->buffer[in] =
-                loop_global_of(s->l->program, name, LOOP_SCRATCH, n->dtype, shape + 1, 1);
+            s->buffer[in] = loop_global_of(s->l->program, name, LOOP_SCRATCH, type, shape + 1, 1);
         }
     }
     for (node_id n = 0; n < body->graph.n_nodes; n++) {
@@ -479,7 +479,7 @@ static void place_values(struct building *x) {
         if (!s->buffer[n])
             s->buffer[n] = loop_global_of(
                 s->l->program, arena_printf(a, "%s_%s", s->node->name, inner_node(x, n)->name),
-                LOOP_SCRATCH, inner_node(x, n)->dtype, &size, 1);
+                LOOP_SCRATCH, steps_kept_type(s, n), &size, 1);
     }
 }
 

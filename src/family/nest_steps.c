@@ -30,7 +30,7 @@ node_id nest_steps_unsupported(const struct recurrence *r) {
         enum op_class class = op_infos[n->op].class;
         bool has = class == OP_CLASS_LEAF || access_moves(n) || terms_has(n) ||
                    (class == OP_CLASS_ELEMENTWISE && point_has_op(n->op));
-        if (!has || n->dtype == DTYPE_I4)
+        if (!has)
             return i;
     }
     return -1;
@@ -146,9 +146,14 @@ static void cut_body(struct nest_loop *x, struct arena *a) {
         }
 }
 
+enum dtype steps_kept_type(const struct nest_loop *x, node_id n) {
+    enum dtype t = inner_node(x, n)->dtype;
+    return t == DTYPE_I4 ? DTYPE_I8 : t;
+}
+
 // Give a node of the body its place in the work buffer.
 static void place(struct nest_loop *x, node_id n) {
-    enum dtype t = inner_node(x, n)->dtype;
+    enum dtype t = steps_kept_type(x, n);
     const struct loop_expr *row = op2(x, LOOP_MUL, x->row, number(x, x->n_work[t]));
     x->buffer[n] = x->work[t];
     x->offset[n] = op2(x, LOOP_ADD, row, number(x, x->place[n]));
@@ -293,7 +298,7 @@ static void make(struct nest_loop *x, struct loop_builder *b, node_id n) {
             continue;
         }
         x->is_ready[n] = true;
-        enum dtype t = inner_node(x, n)->dtype;
+        enum dtype t = steps_kept_type(x, n);
         if (!b) {
             x->place[n] = x->n_work[t];
             x->n_work[t] += inner_count(x, n);
@@ -426,7 +431,7 @@ static void plan_work(struct nest_loop *x) {
     x->touched = arena_array(a, char, n);
     for (int i = 0; i < x->body->n_inputs; i++) {
         node_id in = input_of(x, i);
-        enum dtype t = inner_node(x, in)->dtype;
+        enum dtype t = steps_kept_type(x, in);
         if (!is_taken(x, i))
             continue;
         x->place[in] = x->n_work[t];

@@ -23,6 +23,10 @@ struct nest_loop {
     struct loop_buffer *work[DTYPE_COUNT];
 };
 
+// What a node of the body is kept as: its type, but i8 for i4, of which two elements to a byte would
+// belong to two threads.
+enum dtype steps_kept_type(const struct nest_loop *x, node_id n);
+
 // Call for every element of a value of the body; threads share them.
 typedef void (*steps_element_fn)(struct nest_loop *x, struct loop_builder *b,
                                  const struct loop_expr *e, void *ctx);

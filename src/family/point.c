@@ -480,7 +480,7 @@ static node_id beside(const struct graph *g, node_id id, enum op op, double cons
 // What the node is gelu of, as composites.def spells it; -1: of nothing, or it must be exact.
 static node_id gelu_of(const struct lowering *l, const struct node *n) {
     const struct graph *g = l->region->graph;
-    for (int i = 0; i < 2 && l->is_quick && n->op == OP_MUL; i++) {
+    for (int i = 0; i < 2 && (l->is_quick || l->is_quick_gelu) && n->op == OP_MUL; i++) {
         node_id x = beside(g, n->arg[i], OP_MUL, 0.5);
         node_id erf = beside(g, n->arg[1 - i], OP_ADD, 1);
         if (x >= 0 && erf >= 0 && g->nodes[erf].op == OP_ERF &&
@@ -496,6 +496,16 @@ static enum loop_op op_of(const struct lowering *l, const struct node *n, enum l
     if (inside == LOOP_F32 && l->is_quick && op == LOOP_EXP)
         return LOOP_EXP_QUICK;
     return inside == LOOP_F32 && l->is_quick_erf && op == LOOP_ERF ? LOOP_ERF_QUICK : op;
+}
+
+// Is the node a division by 1 + exp(x), as sigmoid and silu have it, that need not be exact?
+static bool is_quick_division(const struct lowering *l, const struct node *n,
+                              enum loop_dtype inside) {
+    const struct graph *g = l->region->graph;
+    if (!l->is_quick_inverse || n->op != OP_DIV || inside != LOOP_F32)
+        return false;
+    node_id exp = beside(g, n->arg[1], OP_ADD, 1);
+    return exp >= 0 && g->nodes[exp].op == OP_EXP;
 }
 
 static const struct loop_expr *elementwise(struct scope *s, const struct node *n,
@@ -526,6 +536,10 @@ static const struct loop_expr *elementwise(struct scope *s, const struct node *n
     if (expand_has(n->op))
         return loop_let(s->builder, n->name, expand_build(s->builder, n, arg));
     enum loop_op op = op_of(s->lowering, n, inside);
+    if (is_quick_division(s->lowering, n, inside)) {
+        op = LOOP_MUL;
+        arg[1] = loop_unary(a, LOOP_INVERSE_QUICK, arg[1]);
+    }
     const struct loop_expr *e = n->n_args == 1   ? loop_unary(a, op, arg[0])
                                 : n->n_args == 2 ? loop_binary(a, op, arg[0], arg[1])
                                                  : loop_ternary(a, op, arg[0], arg[1], arg[2]);
@@ -556,6 +570,14 @@ const struct loop_expr *point_value(struct scope *s, node_id n, const struct axi
         e = l->anchor(l->anchor_ctx, s, n, map);
     remember(s, n, map, e);
     return e;
+}
+
+const struct loop_expr *point_padded(struct scope *s, node_id node, const struct axis_map *map,
+                                     const struct guard *guards, int n) {
+    const struct lowering *l = s->lowering;
+    const struct loop_expr *value = point_value(s, node, map);
+    return point_where(s, guards, n, value,
+                       point_constant(l->arena, l->region->graph->nodes[node].dtype, 0));
 }
 
 const struct loop_expr *point_stored(struct scope *s, int i, const struct axis_map *map) {

@@ -40,8 +40,10 @@ struct lowering {
     const struct point_slice *slice;  // per node; n_steps 0: it is all there. NULL: all are
     int sms;                          // multiprocessors of the target; 0: not a GPU
     bool reciprocal;                  // divide by what an outer loop fixes through its reciprocal
-    bool is_quick;      // results are rounded to 16 bits: exp, gelu need not be exact to the last
-    bool is_quick_erf;  // nor erf
+    bool is_quick;       // results are rounded to 16 bits: exp, gelu need not be exact to the last
+    bool is_quick_erf;   // nor erf
+    bool is_quick_gelu;  // gelu alone need not
+    bool is_quick_inverse;  // nor sigmoid's division
     // Called for a node that only its family can compute (a reduction, a product) and that was
     // not defined; its value at the scope's point. NULL: such nodes are always defined.
     point_anchor_fn anchor;
@@ -94,6 +96,10 @@ const struct loop_expr *point_guard(struct scope *s, const struct guard *guards,
 // `value` where all conditions hold, else `other`.
 const struct loop_expr *point_where(struct scope *s, const struct guard *guards, int n,
                                     const struct loop_expr *value, const struct loop_expr *other);
+
+// `node`'s value at the map where all conditions hold, else 0: what padding reads.
+const struct loop_expr *point_padded(struct scope *s, node_id node, const struct axis_map *map,
+                                     const struct guard *guards, int n);
 
 // Flat index of the node's element at the scope's point.
 const struct loop_expr *point_index(struct scope *s, const struct shape *shape,

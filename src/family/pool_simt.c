@@ -60,7 +60,7 @@ static bool has_rows(const struct node *n) {
 }
 
 // Elements that the windows of a block cover, where they have one axis and neighbours' begin at
-// neighbours.
+// neighbours. Of rows of one result the space knows no place but 0.
 static int64_t tile_of(const struct node *n, const struct choice *c) {
     const struct window *w = &n->detail->window;
     return (int64_t)c->threads * c->items + (w->size[0] - 1) * w->dilation[0];
@@ -68,8 +68,8 @@ static int64_t tile_of(const struct node *n, const struct choice *c) {
 
 static bool may_stage(const struct node *n, const struct choice *c) {
     return !has_rows(n) && n->detail->window.stride[0] == 1 && c->lines == 1 &&
-           loop_arithmetic(n->dtype) == LOOP_F32 && tile_of(n, c) * 4 <= TILE_BYTES &&
-           tile_of(n, c) <= (int64_t)2 * c->threads * c->items;
+           n->shape.size[n->shape.rank - 1] > 1 && loop_arithmetic(n->dtype) == LOOP_F32 &&
+           tile_of(n, c) * 4 <= TILE_BYTES && tile_of(n, c) <= (int64_t)2 * c->threads * c->items;
 }
 
 // Loads of a thread.
@@ -117,8 +117,9 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
                          (long long)n_loads(n, c.items), LOADS_MAX, c.items / 2);
     if (c.is_staged && !may_stage(n, &c))
         return objection(why, "stage",
-                         "a tile is for windows of one axis and stride 1, lines 1, at most as "
-                         "long as a block's results and %d bytes: the nearest is stage none",
+                         "a tile is for windows of one axis and stride 1, rows of more than one "
+                         "result, lines 1, at most as long as a block's results and %d bytes: the "
+                         "nearest is stage none",
                          TILE_BYTES);
     return gpu_legal_grid("threads", blocks_of(n, &c), why);
 }
@@ -153,8 +154,9 @@ struct build {
     node_id anchor;
     struct choice c;
     struct axis_map at;  // the anchor's place is the values'
-    struct terms terms;
-    int first;  // of its own axes in the space
+    struct terms terms;  // of a result
+    struct terms tiled;  // of any place of a tile, which goes beyond the results
+    int first;           // of its own axes in the space
     enum loop_dtype type;
     enum loop_op op;
     double identity;
@@ -175,10 +177,10 @@ static int group_of(const struct build *x, int axis) {
 }
 
 // The term at the scope's point, or what changes nothing where there is none.
-static const struct loop_expr *term(const struct build *x, struct scope *s) {
+static const struct loop_expr *term(const struct build *x, struct scope *s, const struct terms *t) {
     struct arena *a = x->l->arena;
-    const struct loop_expr *e = point_value(s, x->node->arg[0], &x->terms.map[0]);
-    const struct loop_expr *exists = point_guard(s, x->terms.guard, x->terms.n_guards);
+    const struct loop_expr *e = point_value(s, x->node->arg[0], &t->map[0]);
+    const struct loop_expr *exists = point_guard(s, t->guard, t->n_guards);
     e = e->dtype == x->type ? e : loop_cast(a, e, x->type);
     return exists ? loop_ternary(a, LOOP_SELECT, exists, e, loop_number(a, x->type, x->identity))
                   : e;
@@ -191,7 +193,7 @@ static const struct loop_expr *fold_row(const struct build *x, struct scope *s) 
     for (int64_t k = 0; k < x->node->detail->window.size[last]; k++) {
         struct scope tap = scope_inside(s, s->builder);
         tap.index[group_of(x, x->first + last)] = number(x, k);
-        const struct loop_expr *e = term(x, &tap);
+        const struct loop_expr *e = term(x, &tap, &x->terms);
         all = all ? op2(x, x->op, all, e) : e;
     }
     return loop_let(s->builder, "row", all);
@@ -302,7 +304,7 @@ static struct loop_buffer *fill_tile(const struct build *x, struct scope *s,
         one.index[group_of(x, x->node->shape.rank - 1)] = op2(x, LOOP_ADD, column, ahead);
         one.index[group_of(x, x->first)] = number(x, 0);
         if (loads)
-            loop_store(&inside, own, t, term(x, &one), false);
+            loop_store(&inside, own, t, term(x, &one, &x->tiled), false);
         if (stores)
             loop_store(&inside, tile, at, loop_load(x->l->arena, own, t, 1, 1), false);
         loop_close(s->builder, &inside);
@@ -374,6 +376,15 @@ static void build_space(struct build *x) {
     space_finish(x->l->arena, s);
     x->first = x->nest.first[x->anchor];
     terms_find(x->r, x->anchor, &x->at, x->first, &x->terms);
+    if (!x->c.is_staged)
+        return;
+    // From the first result of a block to the end of its tile; guards hold for all of it.
+    int last = x->node->shape.rank - 1;
+    int64_t each = (int64_t)x->c.threads * x->c.items, spans = spans_of(x->node, &x->c);
+    struct axis_map wide = x->at;
+    map_set(&wide, &x->node->shape, last,
+            index_axis(x->l->arena, last, (spans - 1) * each + tile_of(x->node, &x->c)));
+    terms_find(x->r, x->anchor, &wide, x->first, &x->tiled);
 }
 
 static void lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage) {

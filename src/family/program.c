@@ -7,6 +7,8 @@
 
 #include "base/arena.h"
 #include "family/nest_walk.h"
+#include "loop/print_cuda.h"
+#include "loop/range.h"
 
 static void shape_sizes(const struct loop_program *program, const struct problem *p,
                         const struct shape *s, struct loop_size *sizes) {
@@ -117,6 +119,22 @@ void program_done(struct program_state *s, const struct region *r, struct loweri
     }
 }
 
+// Of blocks of more than 512 threads the assembler wants two on a multiprocessor and gives each
+// thread 32 registers, even if it has to spill. Where only one fits, or there are no more than
+// multiprocessors, that gains nothing: then a thread may have 64.
+static void allow_registers(const struct loop_program *p, const struct target *t) {
+    enum { MANY_THREADS = 512, SHARED_RESERVED = 1024 };
+    for (int i = 0; i < p->n_kernels; i++) {
+        struct loop_kernel *k = p->kernels[i];
+        int64_t grid;
+        if (k->call || k->min_blocks || k->threads <= MANY_THREADS)
+            continue;
+        bool is_alone = 2 * (print_cuda_shared(p, k) + SHARED_RESERVED) > t->shared_per_sm;
+        if (is_alone || (range_constant(k->grid, &grid) && grid <= t->sms))
+            k->min_blocks = 1;
+    }
+}
+
 struct loop_program *program_lower(struct arena *a, const struct problem *p, const struct target *t,
                                    const struct kernel *k) {
     struct program_state s;
@@ -132,5 +150,7 @@ struct loop_program *program_lower(struct arena *a, const struct problem *p, con
         stage_emitter(k->stages[i], t)->lower(&l, f, k->stages[i]);
         program_done(&s, r, &l);
     }
+    if (t->is_gpu)
+        allow_registers(s.program, t);
     return s.program;
 }

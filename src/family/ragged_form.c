@@ -4,38 +4,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-
-struct search {
-    const struct region *region;
-    node_id anchor;
-    bool is_elsewhere;  // the result is used at another place than its own
-};
-
-static bool find_anchor(void *ctx, node_id n, const struct axis_map *map) {
-    struct search *s = ctx;
-    if (n != s->anchor)
-        return true;
-    const struct shape *shape = &s->region->graph->nodes[n].shape;
-    for (int i = 0; i < shape->rank; i++)
-        s->is_elsewhere |= shape->size[i] > 1 && map->axis[i] != i;
-    return false;
-}
-
-static bool check_values(const struct form *form, struct objection *why) {
-    const struct region *r = form->region;
-    const struct node *n = &r->graph->nodes[form->anchor];
-    struct search s = {.region = r, .anchor = form->anchor};
-    struct axis_map map = map_identity(n->shape.rank);
-    struct point_visit visit = {r, -1, find_anchor, &s};
-    for (int i = 0; i < r->n_values; i++) {
-        if (!shape_equal(&r->graph->nodes[r->value[i]].shape, &n->shape))
-            return objection(why, NULL, "%s has not the shape of the product %s", r->value_name[i],
-                             n->name);
-        point_visit(&visit, r->value[i], &map);
-    }
-    return !s.is_elsewhere ||
-           objection(why, NULL, "%s is used at other places; materialise it first", n->name);
-}
+#include "family/in_place.h"
 
 void ragged_build_space(struct lowering *l, const struct ragged_form *f) {
     const struct shape *shape = &l->region->graph->nodes[f->anchor].shape;
@@ -64,7 +33,7 @@ bool ragged_find(struct form *form, struct objection *why) {
     if (r->n_anchors != 1)
         return objection(why, NULL, "ragged takes one product; materialise %s first",
                          g->nodes[r->anchor[0]].name);
-    if (!check_values(form, why))
+    if (!in_place_check(r, form->anchor, why))
         return false;
     for (int i = 0; i < 3; i++)
         if (!r->is_leaf[n->arg[i]])

@@ -14,17 +14,13 @@
 #include "family/gpu.h"
 #include "family/ragged_form.h"
 
-static const struct node *node_of(const struct form *f, node_id n) {
-    return &f->region->graph->nodes[n];
-}
-
 // ---- what it takes
 
 static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
     (void)t;
     const struct ragged_form *r = f->ragged;
-    const char *name = node_of(f, r->anchor)->name;
-    enum dtype a = node_of(f, r->x)->dtype, b = node_of(f, r->w)->dtype;
+    const char *name = form_node(f, r->anchor)->name;
+    enum dtype a = form_node(f, r->x)->dtype, b = form_node(f, r->w)->dtype;
     enum mma_kind kind;
     if (a != b || !mma_find_kind(f, a, &kind) || kind == MMA_KIND_TF32X3 || kind == MMA_KIND_I8)
         return objection(why, NULL,
@@ -46,7 +42,7 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
 
 static struct mma_sizes read_sizes(const struct form *f, const struct kernel_stage *s) {
     const struct ragged_form *r = f->ragged;
-    struct mma_sizes z = {.storage = node_of(f, r->x)->dtype, .n = r->out};
+    struct mma_sizes z = {.storage = form_node(f, r->x)->dtype, .n = r->out};
     int64_t element = dtype_size(z.storage, 1);
     z.m = r->is_outer ? r->in : r->rows;
     z.k = r->is_outer ? r->rows : r->in;

@@ -28,18 +28,14 @@ static const struct knob knobs[] = {
     {0},
 };
 
-static const struct node *node_of(const struct form *f, node_id n) {
-    return &f->region->graph->nodes[n];
-}
-
 // ---- what it takes
 
 static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
     (void)t;
     const struct ragged_form *r = f->ragged;
     const struct precision *p = &f->region->problem->precision;
-    const char *name = node_of(f, r->anchor)->name;
-    enum dtype a = node_of(f, r->x)->dtype, b = node_of(f, r->w)->dtype;
+    const char *name = form_node(f, r->anchor)->name;
+    enum dtype a = form_node(f, r->x)->dtype, b = form_node(f, r->w)->dtype;
     bool narrower = p->operand == PRECISION_TYPE && p->type != a && p->type != DTYPE_F32;
     if (a != b || narrower || !(a == DTYPE_F16 || a == DTYPE_BF16))
         return objection(why, NULL,
@@ -60,7 +56,7 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
 
 struct gemm_form ragged_as_gemm(const struct form *f) {
     const struct ragged_form *r = f->ragged;
-    int rank = node_of(f, r->anchor)->shape.rank;
+    int rank = form_node(f, r->anchor)->shape.rank;
     return (struct gemm_form){.anchor = r->anchor,
                               .at = map_identity(rank),
                               .m = r->is_outer ? r->in : r->rows,
@@ -77,7 +73,7 @@ struct wgmma_sizes ragged_wgmma_sizes(const struct form *f, const struct kernel_
     struct gemm_form g = ragged_as_gemm(f);
     struct wgmma_sizes z = {
         .m = g.m, .n = g.n, .k = g.k, .batch = g.batch, .split = 1, .cluster = 1, .boxes = 3};
-    z.storage = node_of(f, r->x)->dtype;
+    z.storage = form_node(f, r->x)->dtype;
     z.element_bytes = 2;
     z.depth = WGMMA_ROW_BYTES / z.element_bytes;
     z.stages = stage_number(s, "stages", 0);

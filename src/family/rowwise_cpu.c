@@ -68,6 +68,13 @@ static int64_t kept_bytes(const struct rows_form *f) {
     return bytes;
 }
 
+// Long rows that do not begin at multiples of lines are streamed to from their first line on.
+enum { PEEL_VECTORS = 64 };
+static bool is_peeled(const struct rows_form *f, const struct kernel_stage *s) {
+    int vec = stage_number(s, "vec", 0);
+    return f->n_inner % vec != 0 && f->n_inner >= (int64_t)PEEL_VECTORS * vec;
+}
+
 static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
     if (!legal_vector(t, s, why) || !legal_lanes(s, f->lanes, why))
@@ -80,7 +87,7 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
                          "is keep reread",
                          (long long)bytes, LOCAL_BYTES_MAX);
     if (stage_word_is(s, "store", "stream"))
-        return legal_stream(s, f->rows->n_inner, why);
+        return legal_stream(s, is_peeled(f->rows, s) ? 0 : f->rows->n_inner, why);
     return true;
 }
 
@@ -91,33 +98,72 @@ static void take_if_legal(const struct form *f, const struct target *t, struct k
         *s = *changed;
 }
 
-// Rows that come from memory and go there: what every search on such problems came to (softmax 2048
-// x 4096 on two cores of an EPYC: 2.26 times as fast as with the knobs at their first values). Of
-// long rows two at a time, and what is kept of one, would not fit the second cache (batch norm,
-// 512 KiB a row, on two cores of a Xeon: 2.8 ms, with them 5.0 ms; softmax of 98305 bf16, 192 KiB
-// a row, 2.4 ms and 1.9 ms with them).
-static bool is_long(const struct form *f, const struct target *t) {
+static double row_bytes(const struct form *f) {
     struct region_work w;
     region_count(f->region, &w);
-    double row = w.bytes_read / (double)f->rows->n_rows;
-    return (double)kept_bytes(f->rows) + 2 * row > (double)t->l2_bytes / 2;
+    return w.bytes_read / (double)f->rows->n_rows;
 }
 
+static bool is_slow_kept(const struct rows_form *f) {
+    for (node_id n = 0; n < f->region->graph->n_nodes; n++)
+        if (f->walks.is_kept[n] && region_is_slow(f->region->graph->nodes[n].op))
+            return true;
+    return false;
+}
+
+// How much of a row and the next one stays near. Two of them and what is kept of one fit half of
+// the second cache: all of it. They nearly fill it: kept is what takes long to compute again
+// (softmax of 98305 bf16, 192 KiB a row, on two cores of an EPYC: 0.89 ms computed again, 0.73
+// kept). Three rows of every thread fit a quarter of the last cache: from there they are read again
+// (batch norm, 512 KiB a row, on the same: 1.60 ms without overlap and asking ahead, 1.40 with;
+// kept as well, two cores of a Xeon took 5.0 ms in place of 2.8).
+enum nearness { NEAR_ALL, NEAR_SLOW, NEAR_READ, NEAR_NOTHING };
+static enum nearness find_nearness(const struct form *f, const struct target *t) {
+    double row = row_bytes(f), all = (double)kept_bytes(f->rows) + 2 * row;
+    if (all <= (double)t->l2_bytes / 2)
+        return NEAR_ALL;
+    if (all <= 0.875 * (double)t->l2_bytes && is_slow_kept(f->rows))
+        return NEAR_SLOW;
+    return 3 * row * t->n_threads <= (double)t->llc_bytes / 4 ? NEAR_READ : NEAR_NOTHING;
+}
+
+// Rows ahead, so that enough is under way: short ones by several (layer norm of 4096 f16 on two
+// cores of an EPYC: one row ahead 0.65 ms, two 0.59).
+enum { AHEAD_BYTES = 16 << 10 };
+static int default_ahead(const struct form *f) {
+    int ahead = 1;
+    while (ahead < 4 && row_bytes(f) * ahead < AHEAD_BYTES)
+        ahead *= 2;
+    return ahead;
+}
+
+static void take_word(const struct form *f, const struct target *t, struct kernel_stage *s,
+                      const char *knob, const char *word) {
+    struct kernel_stage next = *s;
+    stage_set_word(&next, knob, word);
+    take_if_legal(f, t, s, &next);
+}
+
+// Elements of a row from which on what is left of vectors at both ends takes little.
+enum { PEEL_WORTH = 16384 };
+
+// Rows that come from memory and go there: what every search on such problems came to (softmax 2048
+// x 4096 on two cores of an EPYC: 2.26 times as fast as with the knobs at their first values).
 static void default_stream(const struct form *f, const struct target *t, struct kernel_stage *s) {
-    static const char *const words[][2] = {
-        {"divide", "reciprocal"}, {"store", "stream"}, {"keep", "local"}, {"overlap", "rows"}};
-    bool alone = is_long(f, t);
+    enum nearness near = find_nearness(f, t);
     struct kernel_stage next = *s;
     stage_set(&next, "unroll", 0, 4);
     take_if_legal(f, t, s, &next);
     next = *s;
-    stage_set(&next, "ahead", 0, alone ? 0 : 1);
+    stage_set(&next, "ahead", 0, near == NEAR_NOTHING ? 0 : default_ahead(f));
     take_if_legal(f, t, s, &next);
-    for (size_t i = 0; i < (alone ? 2 : sizeof words / sizeof words[0]); i++) {
-        next = *s;
-        stage_set_word(&next, words[i][0], words[i][1]);
-        take_if_legal(f, t, s, &next);
-    }
+    take_word(f, t, s, "divide", "reciprocal");
+    if (!is_peeled(f->rows, s) || f->rows->n_inner >= PEEL_WORTH)
+        take_word(f, t, s, "store", "stream");
+    if (near == NEAR_ALL || near == NEAR_SLOW)
+        take_word(f, t, s, "keep", "local");
+    if (near != NEAR_NOTHING)
+        take_word(f, t, s, "overlap", "rows");
 }
 
 // Rows of which little is stored: the rows of a cross-entropy of 4096 x 4096 on two cores of a Xeon
@@ -125,7 +171,7 @@ static void default_stream(const struct form *f, const struct target *t, struct 
 static void default_reads(const struct form *f, const struct target *t, struct kernel_stage *s) {
     struct kernel_stage next = *s;
     stage_set(&next, "unroll", 0, 4);
-    stage_set(&next, "ahead", 0, is_long(f, t) ? 0 : 1);
+    stage_set(&next, "ahead", 0, find_nearness(f, t) == NEAR_ALL ? default_ahead(f) : 0);
     take_if_legal(f, t, s, &next);
 }
 
@@ -148,6 +194,7 @@ struct build {
     int first_reduced;          // group; those from here to the sweep's count the stretches
     struct loop_buffer **kept;  // per node: its local row, or two of them; NULL: none
     bool stream, overlap;
+    bool peel;  // rows that are stored begin anywhere in a line
     int ahead;  // rows to prefetch ahead
 
     // Of the loop over rows.
@@ -285,6 +332,36 @@ static struct scope carried_row(const struct build *b, struct loop_builder *buil
     return s;
 }
 
+// How many elements lie between the sweep's begin in the row that is stored and the next line.
+static const struct loop_expr *find_head(const struct build *b, struct scope *s,
+                                         const struct sweep *w) {
+    struct arena *a = b->l->arena;
+    const struct rows_form *f = b->form;
+    int bits = 0;
+    for (int i = 0; i < f->region->n_values; i++) {
+        int own = dtype_infos[f->region->graph->nodes[f->region->value[i]].dtype].bits;
+        bits = rows_is_full(f, f->region->value[i]) && (bits == 0 || own < bits) ? own : bits;
+    }
+    const struct loop_expr *line = loop_int(a, 512 / bits);
+    struct scope at = b->before ? scope_inside(b->before, s->builder) : *s;
+    for (int g = b->first_reduced; g < b->sweep.group; g++)
+        at.index[g] = s->index[g];
+    at.index[b->sweep.group] = w->begin;
+    const struct loop_expr *past =
+        loop_binary(a, LOOP_MOD, point_index(&at, f->full, &f->map), line);
+    const struct loop_expr *head =
+        loop_binary(a, LOOP_MOD, loop_binary(a, LOOP_SUB, line, past), line);
+    const struct loop_expr *length = loop_binary(a, LOOP_SUB, w->end, w->begin);
+    return loop_let(s->builder, "head", loop_binary(a, LOOP_MIN, length, head));
+}
+
+static void sweep_stretch(struct build *b, struct scope *s, const struct sweep *w, sweep_fn fn) {
+    struct sweep peeled = *w;
+    if (b->peel && (b->before || fn == store_body))
+        peeled.head = find_head(b, s, w);
+    sweep_build(s, &peeled, fn, b);
+}
+
 // A sweep over each stretch of the row.
 static void sweep_row(struct build *b, struct scope *s, const struct sweep *w, sweep_fn fn) {
     struct arena *a = b->l->arena;
@@ -292,13 +369,13 @@ static void sweep_row(struct build *b, struct scope *s, const struct sweep *w, s
     struct loop_builder inner;
     struct loop_for f = {"stretch", loop_int(a, 0), count, 1, false};
     if (b->first_reduced == b->sweep.group) {
-        sweep_build(s, w, fn, b);
+        sweep_stretch(b, s, w, fn);
         return;
     }
     const struct loop_expr *stretch = loop_open_for(s->builder, &f, &inner);
     struct scope each = scope_inside(s, &inner);
     scope_split(&each, stretch, b->first_reduced, b->sweep.group);
-    sweep_build(&each, w, fn, b);
+    sweep_stretch(b, &each, w, fn);
     loop_close(s->builder, &inner);
 }
 
@@ -378,6 +455,7 @@ static void lower(struct lowering *l, const struct form *form, const struct kern
     l->is_quick = rows_are_half(form->rows);
     struct build b = {.l = l, .form = form->rows, .first_reduced = first_reduced};
     b.stream = stage_word_is(stage, "store", "stream");
+    b.peel = b.stream && is_peeled(form->rows, stage);
     b.ahead = stage_number(stage, "ahead", 0);
     b.overlap = stage_word_is(stage, "overlap", "rows") && rows_any_full_value(form->rows);
     add_buffers(&b, stage);

@@ -228,3 +228,10 @@ void space_finish(struct arena *a, struct space *s) {
         s->group[i] = s->n_groups - 1;
     }
 }
+
+void space_of_sizes(struct arena *a, struct space *s, const int64_t *size, int n) {
+    *s = (struct space){0};
+    for (int i = 0; i < n; i++)
+        space_add(s, (struct loop_size){size[i], NULL});
+    space_finish(a, s);
+}

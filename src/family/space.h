@@ -56,6 +56,8 @@ const struct index *map_flat(struct arena *a, const struct shape *s, const struc
 
 // An axis more; returns its number.
 int space_add(struct space *s, struct loop_size size);
+// A space of these axes, each a group by itself.
+void space_of_sizes(struct arena *a, struct space *s, const int64_t *size, int n);
 
 // Group what can be grouped: start with everything joined, cut for every access, finish.
 void space_join(struct space *s, int first, int n_axes);

@@ -41,8 +41,21 @@ static void build_part(struct scope *outer, const struct sweep *w, const struct 
     loop_close(outer->builder, &inner);
 }
 
+static void build_head(struct scope *outer, const struct sweep *w, sweep_fn fn, void *ctx) {
+    struct sweep rest = *w;
+    rest.begin = loop_binary(outer->lowering->arena, LOOP_ADD, w->begin, w->head);
+    rest.head = NULL;
+    rest.multiple = 1;
+    build_part(outer, w, &(struct part){w->begin, rest.begin, 1, 1}, fn, ctx);
+    sweep_build(outer, &rest, fn, ctx);
+}
+
 void sweep_build(struct scope *outer, const struct sweep *w, sweep_fn fn, void *ctx) {
     struct arena *a = outer->lowering->arena;
+    if (w->head) {
+        build_head(outer, w, fn, ctx);
+        return;
+    }
     const struct loop_expr *unrolled = whole(a, w, (int64_t)w->lanes * w->unroll);
     const struct loop_expr *vectors = whole(a, w, w->lanes);
     build_part(outer, w, &(struct part){w->begin, unrolled, w->lanes, w->unroll}, fn, ctx);

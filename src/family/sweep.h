@@ -12,6 +12,7 @@ struct sweep {
     const char *name;  // of the loop variable
     int group;
     const struct loop_expr *begin, *end;
+    const struct loop_expr *head;    // scalars before the first vector; NULL: none
     const struct loop_expr *offset;  // the group's index is this plus the variable; NULL: 0
     int64_t multiple;                // every length is a multiple of this; 1: nothing known
     int lanes;

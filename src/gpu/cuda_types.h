@@ -69,14 +69,20 @@ struct cuda_launch_attribute {
     int pad;
     union {
         char pad[64];
-        int cooperative;
+        int cooperative, programmatic;
         struct {
             unsigned x, y, z;
         } cluster;
     } value;
 };
 
-enum { CUDA_ATTRIBUTE_COOPERATIVE = 2, CUDA_ATTRIBUTE_CLUSTER = 4 };
+enum {
+    CUDA_ATTRIBUTE_COOPERATIVE = 2,
+    CUDA_ATTRIBUTE_CLUSTER = 4,
+    CUDA_ATTRIBUTE_PROGRAMMATIC = 6,  // "programmatic stream serialization"
+};
+// The first driver that takes such launches into a graph.
+enum { CUDA_GRAPHS_PROGRAMMATIC = 12030 };
 
 // CUlaunchConfig
 struct cuda_launch_config {

@@ -27,6 +27,7 @@ struct conv {
     int64_t m, channels, n_taps, k;  // of a group; k = channels * n_taps
     int64_t out_size[SPATIAL_MAX], window[SPATIAL_MAX];
     struct reading left;
+    bool is_finite;  // are all weights of the group?
 };
 
 // Axes that are not there have one position and one tap.
@@ -88,6 +89,13 @@ static void pack_weights(struct conv *c, int64_t group) {
                 structural_copy(&one, &from, 1, 1);
             }
         }
+}
+
+static bool all_finite(const double *v, int64_t n) {
+    bool is_finite = true;
+    for (int64_t i = 0; i < n; i++)
+        is_finite &= v[i] - v[i] == 0;
+    return is_finite;
 }
 
 static void zero(const struct reading *out, int64_t n) {
@@ -176,6 +184,39 @@ static void put_patch(const struct conv *c, const struct patch *p, int64_t first
         }
 }
 
+// Is position (row, column) outside the argument under the tap?
+static bool is_padding(const struct conv *c, int64_t row, int64_t column, int64_t t) {
+    const struct span *q = c->span;
+    int64_t tap[3] = {t / q[2].n_taps / q[1].n_taps, t / q[2].n_taps % q[1].n_taps,
+                      t % q[2].n_taps};
+    int64_t at = column * q[2].advance + q[2].offset[tap[2]];
+    return row_base(c, row, tap, 0) < 0 || at < 0 || at >= q[2].size;
+}
+
+// Row m of the group's weights: is one under tap t not finite?
+static bool is_weight_open(const struct conv *c, int64_t m, int64_t t) {
+    bool is_open = false;
+    for (int64_t ch = 0; ch < c->channels; ch++) {
+        double w = c->left.value[(m * c->channels + ch) * c->n_taps + t];
+        is_open |= w - w != 0;
+    }
+    return is_open;
+}
+
+// An infinity or NaN times the padding: some multiply by the zeros and others leave them out, so
+// that anything may come out there.
+static void leave_open(const struct conv *c, const struct patch *p, const struct reading *product) {
+    int64_t at = 0;
+    for (int64_t m = 0; m < c->m; m++)
+        for (int64_t row = p->row; row < p->row + p->n_rows; row++)
+            for (int64_t j = p->column; j < p->column + p->n_columns; j++, at++)
+                for (int64_t t = 0; t < c->n_taps; t++)
+                    if (is_padding(c, row, j, t) && is_weight_open(c, m, t)) {
+                        product->value[at] = 0;
+                        product->variance[at] = (double)NAN;
+                    }
+}
+
 // All positions of one class in one image and group.
 static void convolve(const struct conv *c, int64_t image, int64_t group, int64_t n_groups) {
     const struct span *q = c->span;
@@ -200,6 +241,8 @@ static void convolve(const struct conv *c, int64_t image, int64_t group, int64_t
                                                        .n = p.n_rows * p.n_columns,
                                                        .k = c->k,
                                                        .lack = c->s->lack});
+            if (!c->is_finite)
+                leave_open(c, &p, &product);
             put_patch(c, &p, (image * n_groups + group) * c->m, &product);
         }
     structural_free(&right);
@@ -217,6 +260,7 @@ static void convolve_class(struct conv *c) {
     c->left = structural_scratch(c->m * c->k, w->variance != NULL, w->type);
     for (int64_t group = 0; group < n_groups; group++) {
         pack_weights(c, group);
+        c->is_finite = all_finite(c->left.value, c->m * c->k);
         for (int64_t image = 0; image < n->shape.size[0]; image++)
             convolve(c, image, group, n_groups);
     }

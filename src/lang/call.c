@@ -117,6 +117,11 @@ static const struct synonym {
         {"scaled_dot_product_attention", "attention"},
         {"sdpa", "attention"},
         {"glu", "a * sigmoid(b)"},
+        {"clip", "clamp"},
+        {"normalize", "l2_normalize"},
+        {"logit", "log(x / (1 - x))"},
+        {"addmm", "c + a @ b"},
+        {"roll", "concat"},
 },
   keywords_elsewhere[] = {{"dim", "axis"}, {"keepdim", "keepdims"}};
 

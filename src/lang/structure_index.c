@@ -19,6 +19,11 @@ static struct operand number(double value) {
     return (struct operand){.is_number = true, .number = value};
 }
 
+// One that takes an integer's type.
+static struct operand whole(double value) {
+    return (struct operand){.is_number = true, .is_whole = true, .number = value};
+}
+
 // ---- an index along an axis
 
 static struct operand iota(const struct structure_call *c, const char *suffix, int64_t n, int dim) {
@@ -50,14 +55,14 @@ static struct operand triangle(struct structure_call *c, bool upper) {
     tall.dim[0] = s.dim[s.rank - 2];
     tall.dim[1] = -1;
     row = build_view(b, &l, row.node, &tall, (int[]){0, -1});
-    struct operand k = number((double)structure_whole(c, "k", 0));
+    struct operand k = whole((double)structure_whole(c, "k", 0));
     if (k.number != 0)
         row = build_elementwise(b, &l, OP_ADD, (struct operand[]){row, k});
     struct operand sides[2] = {upper ? row : column, upper ? column : row};
     l = structure_label(c, "mask");
     struct operand mask = build_elementwise(b, &l, OP_LE, sides);
     struct operand x = {.node = c->values[0]};
-    return build_elementwise(b, &c->label, OP_WHERE, (struct operand[]){mask, x, number(0)});
+    return build_elementwise(b, &c->label, OP_WHERE, (struct operand[]){mask, x, whole(0)});
 }
 
 struct operand build_triu(struct structure_call *c) {

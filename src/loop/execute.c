@@ -92,11 +92,22 @@ static int64_t writer_of(const struct machine *m, const struct loop_buffer *b, i
     return b->space != LOOP_GLOBAL && writer > NOBODY && writer < m->first ? NOBODY : writer;
 }
 
+void machine_reach(struct machine *m, const struct loop_buffer *b, int64_t i, enum reach how) {
+    if (b->space != LOOP_GLOBAL)
+        return;
+    m->does[b->id] |= how;
+    if (!m->is_programmatic || m->has_waited[m->thread])
+        return;
+    if (m->in_flight[b->id] & (how == REACH_READS ? REACH_WRITES : REACH_READS | REACH_WRITES))
+        machine_fail(m, b, i, "is touched by a thread that has not waited for the launch before");
+}
+
 union cell machine_read(struct machine *m, const struct loop_buffer *b, int64_t i, int lane) {
     struct memory *mem = &m->memory[b->id];
     int64_t at = locate(m, b, i, lane), n;
     if (at < 0)
         return (union cell){0};
+    machine_reach(m, b, i, REACH_READS);
     int64_t writer = writer_of(m, b, at);
     if (writer == UNDER_WAY)
         machine_fail(m, b, i, "is read while a copy to it is under way");
@@ -118,6 +129,7 @@ void machine_write(struct machine *m, const struct loop_buffer *b, int64_t i, in
     int64_t at = locate(m, b, i, lane), n;
     if (at < 0)
         return;
+    machine_reach(m, b, i, REACH_WRITES);
     if (b->space == LOOP_GLOBAL && b->role == LOOP_INPUT)
         machine_fail(m, b, i, "is an input and cannot be written");
     if (mem->writer[at] == UNDER_WAY)
@@ -144,6 +156,7 @@ int32_t machine_take(struct machine *m, const struct loop_buffer *b, int64_t i, 
     int64_t at = locate(m, b, i, 0);
     if (at < 0)
         return 0;
+    machine_reach(m, b, i, REACH_WRITES);
     if (mem->writer[at] != BEFORE && mem->writer[at] != TAKEN_FROM)
         machine_fail(m, b, i, "is taken from, and was not written by an earlier launch");
     int32_t had = (int32_t)cell_get(b->dtype, mem->bytes, at).whole;
@@ -483,8 +496,14 @@ static void run_gang(struct machine *m, const struct loop_kernel *k, int64_t gan
             memset(m->memory[i].writer, 0, sizeof(int64_t) * (size_t)m->memory[i].count);
     m->had_flights = false;
     async_begin(m);
+    memset(m->has_waited, 0, (size_t)m->n_threads);
     run_block(m, &k->body, active);
     async_end(m);
+    for (int t = 0; t < m->n_threads && k->is_programmatic && !m->failed; t++)
+        if (!m->has_waited[t])
+            m->failed =
+                !error_set(m->err, ERROR_PARSE,
+                           "%s: thread %d ends without waiting for the launch before", k->name, t);
 }
 
 // What this launch wrote is there for the next.
@@ -495,7 +514,17 @@ static void end_launch(struct machine *m) {
                 m->memory[i].writer[j] = BEFORE;
 }
 
+// Launches that have ended are in flight no more: those before one that does not begin early.
+static void begin_launch(struct machine *m, const struct loop_kernel *k) {
+    size_t n = (size_t)m->program->n_buffers;
+    m->is_programmatic = k->is_programmatic;
+    for (size_t i = 0; i < n; i++)
+        m->in_flight[i] = k->is_programmatic ? m->in_flight[i] | m->does[i] : 0;
+    memset(m->does, 0, n);
+}
+
 static void run_kernel(struct machine *m, const struct loop_kernel *k) {
+    begin_launch(m, k);
     if (k->call) {
         execute_call(m, k);
         end_launch(m);
@@ -573,6 +602,9 @@ bool execute(const struct loop_program *p, void *const *data, struct error *err)
     m.flights = arena_array(&a, struct flight, threads);
     m.syncs = arena_array(&a, int, threads / WARP + 1);
     m.fences = arena_array(&a, int, threads);
+    m.has_waited = arena_array(&a, bool, threads);
+    m.in_flight = arena_array(&a, unsigned char, p->n_buffers);
+    m.does = arena_array(&a, unsigned char, p->n_buffers);
     for (int i = 0; i < p->n_kernels && !m.failed; i++)
         run_kernel(&m, p->kernels[i]);
     flights_free(&m, threads);

@@ -243,6 +243,7 @@ static void bulk_start(struct machine *m, const struct loop_stmt *s) {
         assert(s->operand[3 + i].index);
         c.coordinate[i] = machine_index(m, s->operand[3 + i].index);
     }
+    machine_reach(m, c.map->of, 0, REACH_READS);
     if (s->intrinsic != INTRINSIC_BULK_SHARE2 && s->intrinsic != INTRINSIC_BULK_SHARE3) {
         c.barrier = barrier_of(m, barrier);
         bulk_start_at(m, c);
@@ -306,6 +307,7 @@ static void store_start(struct machine *m, const struct loop_stmt *s, int first)
     c.to_index = machine_index(m, s->operand[0].index);
     for (int i = 0; i < c.map->rank; i++)
         c.coordinate[i] = machine_index(m, s->operand[2 + i].index);
+    machine_reach(m, c.map->of, 0, REACH_WRITES);
     if (y->n_stores == BULK_MAX)
         fail(m, "stores too many boxes at a time");
     else if (c.to_index + box_elements(c.map) > c.to->count ||

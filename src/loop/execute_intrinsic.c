@@ -405,6 +405,11 @@ static void by_thread(struct machine *m, const struct loop_stmt *s) {
     case INTRINSIC_WAIT:
         copy_wait(m, machine_index(m, s->operand[0].index));
         return;
+    case INTRINSIC_LAUNCH_WAIT:
+        m->has_waited[m->thread] = true;
+        return;
+    case INTRINSIC_LAUNCH_NEXT:
+        return;
     case INTRINSIC_WORD:
     case INTRINSIC_WORDS4:
         load_words(m, s, s->intrinsic == INTRINSIC_WORD ? 1 : 4);

@@ -28,6 +28,8 @@ struct touch {
 };
 enum { MANY = -1, WARP = 32, ADDERS = 0x7fffffff };
 
+enum reach { REACH_READS = 1, REACH_WRITES = 2 };
+
 struct memory {
     void *bytes;          // as they are stored; of registers cells
     int64_t *writer;      // per cell
@@ -71,8 +73,12 @@ struct machine {
     int met;          // the epoch that began when the blocks of a gang last met
     int *syncs;       // by warp: how often its threads met
     int *fences;      // by thread: how often it fenced what it wrote
-    int64_t first;    // the gang's first block as a writer
-    int64_t self;     // the thread's block as a writer
+    // Launches that may still run while this one does, and what this one does: by buffer, a bit
+    // each of enum reach. Whether a thread has waited for them.
+    unsigned char *in_flight, *does;
+    bool *has_waited, is_programmatic;
+    int64_t first;  // the gang's first block as a writer
+    int64_t self;   // the thread's block as a writer
     struct error *err;
     bool had_flights;  // something was marked as under way since this was last false
     bool failed;
@@ -83,6 +89,8 @@ void machine_fail(struct machine *m, const struct loop_buffer *b, int64_t i, con
 union cell machine_read(struct machine *m, const struct loop_buffer *b, int64_t i, int lane);
 void machine_write(struct machine *m, const struct loop_buffer *b, int64_t i, int lane,
                    union cell value);
+// The thread whose turn it is touches global memory: is that allowed while other launches run?
+void machine_reach(struct machine *m, const struct loop_buffer *b, int64_t i, enum reach how);
 // What a counter had; it has `more` afterwards.
 int32_t machine_take(struct machine *m, const struct loop_buffer *b, int64_t i, int32_t more);
 // element += value, at the same time as others do so.

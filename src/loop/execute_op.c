@@ -29,6 +29,14 @@ static float gelu_single(float x) {
     return (float)gelu((double)x);
 }
 
+static float inverse_single(float x) {
+    return 1.0f / x;
+}
+
+static double inverse(double x) {
+    return 1.0 / x;
+}
+
 #define FUNCTION(id, name) [LOOP_##id] = {name##f, name}
 static const struct function functions[LOOP_OP_COUNT] = {
     FUNCTION(ABS, fabs),
@@ -36,6 +44,7 @@ static const struct function functions[LOOP_OP_COUNT] = {
     [LOOP_EXP_QUICK] = {expf, exp},
     [LOOP_GELU_QUICK] = {gelu_single, gelu},
     [LOOP_ERF_QUICK] = {erff, erf},
+    [LOOP_INVERSE_QUICK] = {inverse_single, inverse},
     FUNCTION(LOG, log),
     FUNCTION(SQRT, sqrt),
     [LOOP_RSQRT] = {root_inverse_single, root_inverse},

@@ -108,17 +108,17 @@ struct loop_block {
 struct loop_stmt {
     enum loop_kind kind;
     struct loop_stmt *next;
-    struct loop_var *var;                 // FOR, LET
-    const struct loop_expr *begin, *end;  // FOR
-    int64_t step;                         // FOR
-    bool unroll, stream, is_role;         // FOR; STORE: past the caches; IF: see loop_open_role
-    struct loop_block body;               // FOR, IF
-    const struct loop_expr *low, *high;   // IF low < high
-    const struct loop_expr *value;        // LET, STORE
-    const struct loop_buffer *buffer;     // STORE, PREFETCH, MEET
-    const struct loop_expr *index;        // STORE, PREFETCH, MEET
-    const char *text;                     // NOTE
-    enum loop_intrinsic intrinsic;        // INTRINSIC, and its operands
+    struct loop_var *var;                  // FOR, LET
+    const struct loop_expr *begin, *end;   // FOR
+    int64_t step;                          // FOR
+    bool unroll, rolled, stream, is_role;  // FOR; FOR; STORE: past the caches; IF: loop_open_role
+    struct loop_block body;                // FOR, IF
+    const struct loop_expr *low, *high;    // IF low < high
+    const struct loop_expr *value;         // LET, STORE
+    const struct loop_buffer *buffer;      // STORE, PREFETCH, MEET; and its element:
+    const struct loop_expr *index;
+    const char *text;               // NOTE
+    enum loop_intrinsic intrinsic;  // INTRINSIC, and its operands
     struct loop_operand operand[INTRINSIC_OPERANDS_MAX];
 };
 
@@ -128,11 +128,11 @@ struct loop_kernel {
     const char *text;              // a comment: what it computes and how; may be NULL
     const struct loop_expr *grid;
     struct loop_var *block;
-    int threads;              // of a block; 0: not for a GPU
-    int min_blocks;           // that a multiprocessor shall hold at once; 0: as it comes
+    int threads, min_blocks;  // of a block, 0: not for a GPU; resident at once, 0: as it comes
     struct loop_var *thread;  // NULL when there are no threads
     int gang;                 // neighbouring blocks that meet; 0: none do
-    bool is_cluster;  // a gang is a cluster of the hardware; else the whole grid is resident
+    bool is_cluster;       // a gang is a cluster of the hardware; else the whole grid is resident
+    bool is_programmatic;  // it may begin before the kernel before it has ended: see LAUNCH_WAIT
     struct loop_block body;
 };
 

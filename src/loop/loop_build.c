@@ -335,6 +335,10 @@ const struct loop_expr *loop_open_for(struct loop_builder *b, const struct loop_
     return loop_ref(a, s->var);
 }
 
+void loop_keep_rolled(struct loop_builder *inner) {
+    inner->stmt->rolled = true;
+}
+
 void loop_open_if(struct loop_builder *b, const struct loop_expr *low, const struct loop_expr *high,
                   struct loop_builder *inner) {
     struct loop_stmt *s = new_stmt(b->program->arena, LOOP_IF);

@@ -117,6 +117,9 @@ struct loop_for {
 // becomes its body, one known never to run is dropped by loop_close.
 const struct loop_expr *loop_open_for(struct loop_builder *b, const struct loop_for *f,
                                       struct loop_builder *inner);
+// A GPU's compiler shall not unroll the loop `inner` either: its turns wait for something else, so that
+// unrolling only takes registers.
+void loop_keep_rolled(struct loop_builder *inner);
 void loop_open_if(struct loop_builder *b, const struct loop_expr *low, const struct loop_expr *high,
                   struct loop_builder *inner);
 // An if whose threads go their own way: several that follow each other run at the same time, by

@@ -81,6 +81,7 @@ static void stmt(struct rebuild *r, struct loop_builder *b, const struct loop_st
         }
         struct loop_for f = {s->var->name, expr(r, s->begin), expr(r, s->end), s->step, false};
         r->replacement[s->var->id] = loop_open_for(b, &f, &inner);
+        inner.stmt->rolled = s->rolled;
         block(r, &inner, &s->body);
         loop_close(b, &inner);
         return;

@@ -123,22 +123,30 @@ static bool types(struct checker *c, const struct loop_expr *e) {
     return is_result(e) || complain(c, loop_ops[e->op].text, "a result of another type");
 }
 
-// The run of lanes of a weave or a slide.
-static bool is_run(struct checker *c, const struct loop_expr *e) {
-    bool weaves = e->op == LOOP_LANES_EVEN || e->op == LOOP_LANES_ODD;
-    if (weaves && (e->stride < 1 || e->lanes % (2 * e->stride) != 0))
-        return complain(c, loop_ops[e->op].text, "runs that do not come in pairs");
-    if (e->op == LOOP_LANES_SLID && (e->stride < 1 || e->stride >= e->lanes))
-        return complain(c, loop_ops[e->op].text, "by no lane, or by all of them");
-    return true;
+// What an operation asks for besides its types.
+static bool particulars(struct checker *c, const struct loop_expr *e) {
+    const char *name = loop_ops[e->op].text;
+    switch (e->op) {
+    case LOOP_VAR:
+        return c->bound[e->var->id] || complain(c, e->var->name, "used where it is not bound");
+    case LOOP_LANE:
+        return becomes_constant(c, e->arg[1]) || complain(c, "lane", "number is not a constant");
+    case LOOP_LANES_EVEN:
+    case LOOP_LANES_ODD:
+        return (e->stride >= 1 && e->lanes % (2 * e->stride) == 0) ||
+               complain(c, name, "runs that do not come in pairs");
+    case LOOP_LANES_SLID:
+        return (e->stride >= 1 && e->stride < e->lanes) ||
+               complain(c, name, "by no lane, or by all of them");
+    default:
+        return true;
+    }
 }
 
 static bool expr(struct checker *c, const struct loop_expr *e) {
-    if (e->op == LOOP_VAR && !c->bound[e->var->id])
-        return complain(c, e->var->name, "used where it is not bound");
-    if (e->op == LOOP_LANE && !becomes_constant(c, e->arg[1]))
-        return complain(c, "lane", "number is not a constant");
-    if (!is_run(c, e) || !types(c, e))
+    if (!particulars(c, e))
+        return false;
+    if (!types(c, e))
         return false;
     bool mixes = e->op == LOOP_LOAD || e->op == LOOP_BROADCAST || e->op == LOOP_LANE ||
                  (e->op >= LOOP_LANES_SUM && e->op <= LOOP_LANES_ALL);
@@ -195,6 +203,8 @@ static bool intrinsic(struct checker *c, const struct loop_stmt *s) {
     const struct intrinsic_info *info = &intrinsic_infos[s->intrinsic];
     if (!c->threads)
         return complain(c, info->text, "where there are no threads");
+    if (s->intrinsic == INTRINSIC_LAUNCH_WAIT && !c->kernel->is_programmatic)
+        return complain(c, info->text, "where the launch before has ended");
     if (is_to_others(s->intrinsic) && (c->kernel->gang < 2 || !c->kernel->is_cluster))
         return complain(c, info->text, "where blocks are no cluster");
     c->is_shared |= is_to_others(s->intrinsic);
@@ -278,6 +288,14 @@ static bool ends_together(struct checker *c) {
            complain(c, c->kernel->name, "blocks touch each other's memory, and end apart");
 }
 
+// What begins early does so after a kernel of this program.
+static bool follows_kernel(struct checker *c, const struct loop_program *p, int i) {
+    const struct loop_kernel *k = p->kernels[i];
+    bool may = c->threads && i > 0 && !p->kernels[i - 1]->call && (k->gang < 2 || k->is_cluster);
+    return !k->is_programmatic || may ||
+           complain(c, k->name, "begins early, and there is no launch that it could overlap");
+}
+
 bool pass_verify(const struct loop_program *p, struct error *err) {
     struct arena a = {0};
     struct checker c = {.bound = arena_array(&a, bool, p->n_vars), .err = err};
@@ -290,7 +308,7 @@ bool pass_verify(const struct loop_program *p, struct error *err) {
         if (c.threads)
             c.bound[p->kernels[i]->thread->id] = true;
         c.is_shared = false;
-        ok = block(&c, &p->kernels[i]->body) && ends_together(&c);
+        ok = block(&c, &p->kernels[i]->body) && ends_together(&c) && follows_kernel(&c, p, i);
     }
     arena_reset(&a);
     return ok;

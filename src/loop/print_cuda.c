@@ -110,6 +110,8 @@ static void launch(struct printer *p, const struct loop_kernel *k) {
         str_printf(&p->out, " cluster(%d)", k->gang);
     else if (k->gang > 1)
         str_puts(&p->out, " cooperative");
+    if (k->is_programmatic)
+        str_puts(&p->out, " programmatic");
     text_arguments(p, k);
 }
 

@@ -304,6 +304,10 @@ static void for_stmt(struct printer *p, const struct loop_stmt *s) {
         str_puts(&p->out, "#pragma unroll\n");
         text_begin_line(p);
     }
+    if (s->rolled && p->is_cuda) {
+        str_puts(&p->out, "#pragma unroll 1\n");
+        text_begin_line(p);
+    }
     // The variable goes one step beyond its last value.
     str_printf(&p->out, "for (%s %s = %s; %s < %s; ",
                text_index_type(p, s->var->low, s->var->high + s->step), name, begin, name, end);
@@ -337,6 +341,24 @@ static void meet(struct printer *p, const struct loop_stmt *s) {
 }
 
 // hone_mma_bf16(&sum[8], &lhs[4], &rhs[0]);
+// Does a kernel only read the data, while a launch before it may still write it?
+static bool is_renewed(const struct loop_kernel *k, const struct loop_buffer *b,
+                       const struct text_usage *u) {
+    return k->is_programmatic && b->space == LOOP_GLOBAL && !b->map && b->role != LOOP_INPUT &&
+           u->read[b->id] && !u->written[b->id];
+}
+
+// Pointers that the compiler knows nothing of before the wait, so that no load comes before it.
+static void renew(struct printer *p) {
+    struct text_usage u = text_use(p->arena, p->program, p->kernel);
+    for (int i = 0; i < p->program->n_buffers; i++) {
+        if (!is_renewed(p->kernel, p->program->buffers[i], &u))
+            continue;
+        text_begin_line(p);
+        str_printf(&p->out, "hone_renew(%s);\n", p->program->buffers[i]->name);
+    }
+}
+
 static void intrinsic(struct printer *p, const struct loop_stmt *s) {
     const struct intrinsic_info *info = &intrinsic_infos[s->intrinsic];
     str_printf(&p->out, "%s(", info->text);
@@ -353,6 +375,8 @@ static void intrinsic(struct printer *p, const struct loop_stmt *s) {
         }
     }
     str_puts(&p->out, ");\n");
+    if (s->intrinsic == INTRINSIC_LAUNCH_WAIT)
+        renew(p);
 }
 
 static void stmt(struct printer *p, const struct loop_stmt *s) {
@@ -395,9 +419,31 @@ static void stmt(struct printer *p, const struct loop_stmt *s) {
     }
 }
 
+// What this statement and another are said as one with: nothing here.
+static bool is_said_elsewhere(struct printer *p, const struct loop_block *b,
+                              const struct loop_stmt *s) {
+    if (p->is_cuda)
+        return false;
+    if (s->kind == LOOP_PREFETCH)
+        return text_is_asked(b, s);
+    if (s->kind != LOOP_STORE || p->half || !text_other_half(s))
+        return false;
+    p->half = s;
+    return true;
+}
+
 void text_block(struct printer *p, const struct loop_block *b) {
-    for (const struct loop_stmt *s = b->first; s; s = s->next)
-        stmt(p, s);
+    for (const struct loop_stmt *s = b->first; s; s = s->next) {
+        if (is_said_elsewhere(p, b, s))
+            continue;
+        if (p->half && s == text_other_half(p->half)) {
+            text_begin_line(p);
+            text_store_pair(p, p->half, s);
+            p->half = NULL;
+        } else {
+            stmt(p, s);
+        }
+    }
 }
 
 struct user {
@@ -597,6 +643,15 @@ void text_arguments(struct printer *p, const struct loop_kernel *k) {
     str_puts(&p->out, ")\n");
 }
 
+// May the compiler take it that nobody else changes the data while the kernel runs? Not where
+// threads read what others write: such loads could be moved across barriers, or go through the
+// read-only cache.
+static bool is_restricted(const struct printer *p, const struct loop_kernel *k,
+                          const struct loop_buffer *b, const struct text_usage *u) {
+    bool is_exchanged = u->read[b->id] && u->written[b->id];
+    return !p->is_cuda || k->threads == 0 || !(is_exchanged || is_renewed(k, b, u));
+}
+
 void text_parameters(struct printer *p, const struct loop_kernel *k, const char *restrict_word,
                      const char *comma) {
     struct text_usage u = text_use(p->arena, p->program, k);
@@ -609,8 +664,10 @@ void text_parameters(struct printer *p, const struct loop_kernel *k, const char 
             comma = ", ";
             continue;
         }
-        str_printf(&p->out, "%s%s%s *%s %s", comma, u.written[i] ? "" : "const ",
-                   text_storage(b->dtype), restrict_word, b->name);
+        bool is_alone = is_restricted(p, k, b, &u);
+        str_printf(&p->out, "%s%s%s *%s%s%s", comma, u.written[i] ? "" : "const ",
+                   text_storage(b->dtype), is_alone ? restrict_word : "", is_alone ? " " : "",
+                   b->name);
         comma = ", ";
     }
 }

@@ -24,6 +24,7 @@ struct printer {
     // it are left to the compiler to unroll.
     bool is_cuda;
     const struct loop_kernel *kernel;  // CUDA: the one that is printed
+    const struct loop_stmt *half;      // C: a store that waits for its other half
 };
 
 // How tightly an operator binds.
@@ -55,6 +56,13 @@ void text_to_index(struct printer *p, const struct loop_expr *e);
 void text_element(struct printer *p, const struct loop_buffer *b, const struct loop_expr *index);
 void text_load(struct printer *p, const struct loop_expr *e, int bind);
 void text_store(struct printer *p, const struct loop_stmt *s);
+void text_store_pair(struct printer *p, const struct loop_stmt *first,
+                     const struct loop_stmt *second);
+
+// print_pairs.c: the store further down that makes a line of this one, or NULL; is the prefetch of
+// a line that one before it in the block asks for?
+const struct loop_stmt *text_other_half(const struct loop_stmt *s);
+bool text_is_asked(const struct loop_block *b, const struct loop_stmt *s);
 
 // Which buffers and launch variables a kernel touches, which operations it does on floats.
 struct text_usage {

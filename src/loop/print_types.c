@@ -291,3 +291,15 @@ void text_store(struct printer *p, const struct loop_stmt *s) {
     text_expr(p, s->value, BIND_ANY);
     str_puts(&p->out, ");\n");
 }
+
+void text_store_pair(struct printer *p, const struct loop_stmt *first,
+                     const struct loop_stmt *second) {
+    str_printf(&p->out, "hone_stream_pair%d%s(&", first->value->lanes,
+               memory_suffix(p, first->buffer));
+    text_element(p, first->buffer, first->index);
+    str_puts(&p->out, ", ");
+    text_expr(p, first->value, BIND_ANY);
+    str_puts(&p->out, ", ");
+    text_expr(p, second->value, BIND_ANY);
+    str_puts(&p->out, ");\n");
+}

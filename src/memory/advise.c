@@ -203,6 +203,7 @@ void advise(struct arena *a, const struct problem *p, const struct target *t,
     }
     qsort(near, (size_t)n_near, sizeof *near, by_distance);
     out->n_lessons = n_near;
+    out->is_weighed = true;
     add_priors(a, near, n_near, out);
     add_starts(a, p, t, near, n_near, out);
     add_blocks(a, p, t, near, n_near, out);

@@ -9,6 +9,7 @@
 #include "ir/problem.h"
 
 enum { FORM_HEX = 16 };
+enum { OUTPUT_SIZES = 3 };  // before those of anchors, see fill_sizes
 
 struct walk {
     const struct graph *g;
@@ -125,8 +126,8 @@ static int64_t innermost(const struct shape *s) {
     return s->rank > 0 ? s->size[s->rank - 1] : 1;
 }
 
-// Of every anchor how much it makes and what it makes it of; then the innermost extent of the
-// first output, which vectors lie along, and the largest power of two in it.
+// Of the first output its elements, its innermost extent, which vectors lie along, and the largest
+// power of two in that; then of every anchor how much it makes and what it makes it of.
 static void fill_sizes(const struct problem *p, const node_id *order, int n,
                        struct problem_kind *k) {
     const struct graph *g = &p->graph;
@@ -159,13 +160,42 @@ void kind_of(struct arena *a, const struct problem *p, struct problem_kind *k) {
     arena_reset(&scratch);
 }
 
+// The operation whose name begins the text; OP_COUNT: there is none.
+static enum op op_at(const char *text) {
+    size_t len = strcspn(text, " ");
+    enum op op = 0;
+    while (op < OP_COUNT &&
+           (strlen(op_infos[op].name) != len || strncmp(op_infos[op].name, text, len) != 0))
+        op++;
+    return op;
+}
+
+// What is compared: for an anchor with one argument the terms of each result in place of the
+// argument's elements. Rows of one length ask for the same kernel, however many rows there are; by
+// elements a change of the rows would count twice.
+static int extents_of(const struct problem_kind *k, double *extents) {
+    const char *at = k->skeleton;
+    memcpy(extents, k->sizes, sizeof *extents * (size_t)k->n_sizes);
+    for (int i = OUTPUT_SIZES; i + 1 < k->n_sizes && *at;) {
+        enum op op = op_at(at);
+        if (op == OP_COUNT || op_infos[op].arity < 0)
+            break;
+        if (op_infos[op].arity == 1)
+            extents[i + 1] = fabs(extents[i + 1] - extents[i]);
+        i += 1 + (op_infos[op].arity < 2 ? op_infos[op].arity : 2);
+        at += strcspn(at, " ");
+        at += *at == ' ';
+    }
+    return k->n_sizes;
+}
+
 double kind_distance(const struct problem_kind *x, const struct problem_kind *y) {
     if (strcmp(x->skeleton, y->skeleton) != 0)
         return INFINITY;
-    double d = 0;
-    int n = x->n_sizes < y->n_sizes ? x->n_sizes : y->n_sizes;
+    double d = 0, of_x[KIND_SIZES_MAX], of_y[KIND_SIZES_MAX];
+    int n_x = extents_of(x, of_x), n_y = extents_of(y, of_y), n = n_x < n_y ? n_x : n_y;
     for (int i = 0; i < n; i++)
-        d += fabs(x->sizes[i] - y->sizes[i]);
+        d += fabs(of_x[i] - of_y[i]);
     d = n > 0 ? d / n / 4 : 0;
     d = d < 0.6 ? d : 0.6;
     d += strcmp(x->types, y->types) == 0 ? 0 : 0.3;

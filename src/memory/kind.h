@@ -20,7 +20,8 @@ int kind_order(const struct problem *p, node_id *order);
 node_id kind_uncast(const struct graph *g, node_id n);
 
 // 0 for the same kind, types and sizes; below 1 for the same form; INFINITY for no siblings. A
-// factor of two in every extent counts as much as a quarter of another epilogue.
+// factor of two in every extent counts as much as a quarter of another epilogue; rows that are
+// longer count for more than more rows.
 double kind_distance(const struct problem_kind *x, const struct problem_kind *y);
 
 // "M=512 N=1024": the named sizes of a problem, for people.

@@ -211,9 +211,7 @@ void target_load_ceilings(struct arena *a, struct target *t) {
     const char *path = cache_path(a, t, &ignored);
     size_t len;
     t->ceilings = (struct ceilings){0};
-    if (!path || !file_exists(path))
-        return;
-    char *text = file_read(a, path, FILE_MAX, &len, &ignored);
+    char *text = path ? file_read_plain(a, path, FILE_MAX, &len, &ignored) : NULL;
     json_t *json = text ? json_parse(text, len, &ignored) : NULL;
     const char *id = json_string_value(json_object_get(json, "id"));
     if (id && strcmp(id, t->id) == 0 && has_schema(json, SCHEMA))

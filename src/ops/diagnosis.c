@@ -187,7 +187,12 @@ static void put_launch(struct arena *a, struct str *s, const struct diagnosed_ke
         str_printf(s, "  time      %s", clock_duration(a, time_s * 1e9));
         if (calls > 1)
             str_printf(s, " each, %.0f launches", calls);
-        str_printf(s, "; %.0f%% of the time of all kernels\n", 100 * k->share);
+        if (isfinite(k->share))
+            str_printf(s,
+                       k->share < 0.005 ? "; less than 1%% of the time of all kernels"
+                                        : "; %.0f%% of the time of all kernels",
+                       100 * k->share);
+        str_puts(s, "\n");
     }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (!metrics_has(&k->launch->metrics, rows[i].id))
@@ -201,6 +206,11 @@ static void put_launch(struct arena *a, struct str *s, const struct diagnosed_ke
     }
     if (between != head)
         str_puts(s, "\n");
+}
+
+// Two digits, and never an exponent: "0.38", "206".
+static const char *intensity(struct arena *a, double flop_per_byte) {
+    return arena_printf(a, flop_per_byte < 10 ? "%.2g" : "%.0f", flop_per_byte);
 }
 
 // Where on the roofline: traffic against the peak of memory, arithmetic against that of its units,
@@ -223,8 +233,8 @@ static void put_roofline(struct arena *a, struct str *s, const struct target *t,
                bound_quantity(a, peak, "B"), 100 * bytes_per_s / peak);
     str_printf(s, "%s %s/s of %s/s (%.0f%%)", is_matrix ? "matrix units" : "f32 units",
                bound_quantity(a, rate, "FLOP"), bound_quantity(a, most, "FLOP"), 100 * rate / most);
-    str_printf(s, ": %.2g FLOP a byte at most, the ridge is at %.2g\n", rate / bytes_per_s,
-               most / peak);
+    str_printf(s, ": %s FLOP a byte at most, the ridge is at %s\n",
+               intensity(a, rate / bytes_per_s), intensity(a, most / peak));
 }
 
 static void put_spots(struct str *s, const struct diagnosed_kernel *k) {

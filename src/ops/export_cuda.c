@@ -229,7 +229,7 @@ static void attribute(struct str *out, const char *name, const char *function, l
 }
 
 static void launch_attributes(struct str *out, const struct plan_shape *h) {
-    if (!h->cluster[0] && !h->is_cooperative)
+    if (!h->cluster[0] && !h->is_cooperative && !h->is_programmatic)
         return;
     str_puts(out, "        cudaLaunchAttribute attributes[] = {\n");
     if (h->cluster[0])
@@ -240,13 +240,16 @@ static void launch_attributes(struct str *out, const struct plan_shape *h) {
     if (h->is_cooperative)
         str_puts(out,
                  "            {.id = cudaLaunchAttributeCooperative, .val.cooperative = 1},\n");
+    if (h->is_programmatic)
+        str_puts(out, "            {.id = cudaLaunchAttributeProgrammaticStreamSerialization,\n"
+                      "             .val.programmaticStreamSerializationAllowed = 1},\n");
     str_puts(out, "        };\n");
 }
 
 // The launch of a kernel whose arguments are named in `arguments`.
 static void launch(struct str *out, const char *function, const struct plan_shape *h,
                    const char *arguments) {
-    int n_attributes = (h->cluster[0] > 0) + h->is_cooperative;
+    int n_attributes = (h->cluster[0] > 0) + h->is_cooperative + h->is_programmatic;
     // What the kernel declares itself counts too, so less than 48 KiB can be too much unasked.
     if (h->shared_bytes > 0)
         attribute(out, "MaxDynamicSharedMemorySize", function, (long long)h->shared_bytes);

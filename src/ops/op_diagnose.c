@@ -11,6 +11,7 @@
 #include "ops/plugins.h"
 #include "profile/cubin.h"
 #include "profile/import.h"
+#include "profile/injected.h"
 #include "profile/sass.h"
 #include "profile/source.h"
 
@@ -93,7 +94,8 @@ static void list_code(struct reading *r, struct diagnosis *d) {
     for (int c = 0; c < r->n_codes; c++)
         for (int k = 0; k < r->codes[c].n_kernels; k++) {
             const struct sass_kernel *code = &r->codes[c].kernels[k];
-            sass_metrics(code, &profile_add_launch(r->a, &d->profile, code->name)->metrics);
+            const char *name = program_demangle(r->a, code->name);
+            sass_metrics(code, &profile_add_launch(r->a, &d->profile, name)->metrics);
         }
     d->what = "machine code";
     d->n_launches = 0;
@@ -113,8 +115,24 @@ static bool find_target(const struct diagnose_request *q, const struct reading *
     return true;
 }
 
+// What of a table was left out, since it was cut off or changed by hand.
+static void note_left_out(struct reading *r, struct diagnosis *d) {
+    const struct imported *p = &r->profile;
+    struct str s = {0};
+    if (p->n_cut > 0)
+        diagnosis_absent(d, arena_printf(r->a, "%d row%s: cut off, the file is not whole", p->n_cut,
+                                         p->n_cut == 1 ? "" : "s"));
+    if (p->n_wrong == 0)
+        return;
+    str_printf(&s, "%d value%s out of range: ", p->n_wrong, p->n_wrong == 1 ? "" : "s");
+    for (size_t i = 0; i < sizeof p->wrong / sizeof p->wrong[0] && p->wrong[i]; i++)
+        str_printf(&s, "%s%s", i > 0 ? ", " : "", p->wrong[i]);
+    diagnosis_absent(d, str_take(r->a, &s));
+}
+
 // What the files did not say, and what would.
-static void note_absent(const struct reading *r, struct diagnosis *d) {
+static void note_absent(struct reading *r, struct diagnosis *d) {
+    note_left_out(r, d);
     if (!d->has_counters)
         diagnosis_absent(d, "hardware counters; ncu --csv --page raw --set full prints them");
     if (!d->has_code)

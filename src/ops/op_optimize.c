@@ -348,14 +348,15 @@ static bool begin_new(struct session *s, struct error *err) {
     s->n_kernels = loaded.n_kernels;
     if (!session_find_memory(s, err) || !begin_model(s, err) || !choose_policy(s, err) ||
         !session_find_target(s, start_target(s), err) || !find_start(s, err) ||
-        !find_baseline(s, err) || !session_measure_ceilings(s, err))
+        !find_baseline(s, err) ||
+        // Before what takes long: a store that cannot be written ends it.
+        !op_open_store(s->a, q->store, true, &s->store, err) || !session_measure_ceilings(s, err))
         return false;
     s->opened_ns = clock_now_ns();
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);
     ask_memory(s);
-    return start_judge(s, err) && op_open_store(s->a, q->store, true, &s->store, err) &&
-           add_run(s, err) && store_lock_run(s->store, s->run.id, err) &&
+    return start_judge(s, err) && add_run(s, err) && store_lock_run(s->store, s->run.id, err) &&
            session_refuse_degenerate(s, err) &&
            op_team_start(&s->team, s->store, &s->run, session_note_from_team, s, err);
 }
@@ -413,6 +414,7 @@ bool op_optimize(struct arena *a, const struct optimize_request *q, struct optim
     struct session s = {.a = a, .q = q, .out = out};
     *out = (struct optimize_outcome){0};
     bool ok = (q->resume ? session_begin_resumed(&s, err) : begin_new(&s, err)) && work(&s, err);
+    out->view.store_option = op_store_option(a, q->store);
     if (s.evaluator)
         evaluator_close(s.evaluator);
     play_close(s.play);

@@ -144,8 +144,7 @@ void op_resolution_load(struct arena *a, const struct target *t, struct resoluti
     size_t len;
     *r = (struct resolution){0};
     const char *path = cache_path(a, t, &ignored);
-    const char *text =
-        path && file_exists(path) ? file_read(a, path, FILE_MAX, &len, &ignored) : NULL;
+    const char *text = path ? file_read_plain(a, path, FILE_MAX, &len, &ignored) : NULL;
     json_t *json = text ? json_parse(text, len, &ignored) : NULL;
     struct json_reader reader = {.where = "resolution"};
     json_read_schema(&reader, json, SCHEMA);

@@ -29,6 +29,15 @@ bool op_open_store(struct arena *a, const char *named, bool create, struct store
     return store_open(out, named, create, err);
 }
 
+const char *op_store_option(struct arena *a, const char *named) {
+    struct str text = {0};
+    if (!named)
+        return NULL;
+    str_puts(&text, " --store ");
+    str_put_quoted(&text, named);
+    return str_take(a, &text);
+}
+
 static void add_role(struct run_view *v, const struct exchange *e) {
     enum { MOST = sizeof v->roles / sizeof v->roles[0] };
     int i = 0;
@@ -99,6 +108,7 @@ bool op_show(struct arena *a, const char *store, const char *name, struct run_vi
         return false;
     bool ok = store_find_run(s, run, &id, err) && op_read_run(a, s, id, v, err);
     store_close(s);
+    v->store_option = op_store_option(a, store);
     if (ok && *node >= v->n_nodes)
         return error_set(err, ERROR_USAGE, "run %lld has no node %d; the newest is %d",
                          (long long)id, *node, v->n_nodes - 1);

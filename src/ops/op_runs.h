@@ -15,6 +15,9 @@ struct target;
 bool op_open_store(struct arena *a, const char *named, bool create, struct store **out,
                    struct error *err);
 
+// " --store PATH" for a command line that uses the store that was named; NULL where none was.
+const char *op_store_option(struct arena *a, const char *named);
+
 // Read one run with its nodes.
 bool op_read_run(struct arena *a, struct store *s, int64_t id, struct run_view *v,
                  struct error *err);

@@ -1,6 +1,7 @@
 // Runs nvdisasm where there is one, and annotates.
 #include "ops/op_sass.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -9,8 +10,11 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/str.h"
+#include "ops/diagnosis.h"
 #include "ops/op_runs.h"
 #include "play/play.h"
+#include "profile/injected.h"
+#include "profile/line_table.h"
 #include "profile/sass_text.h"
 #include "profile/source.h"
 #include "store/store.h"
@@ -35,6 +39,35 @@ static const char *disassemble(struct arena *a, const char *file, size_t *len) {
     return p.out;
 }
 
+// The source that the cubin's own line table names, where it lies next to the cubin.
+static const char *source_of(struct arena *a, const char *cubin, const char *name) {
+    const char *slash = strrchr(cubin, '/');
+    struct error ignored = {0};
+    size_t len;
+    const char *path = slash ? arena_printf(a, "%.*s/%s", (int)(slash - cubin), cubin, name) : name;
+    return file_exists(path) ? file_read(a, path, FILE_MAX, &len, &ignored) : NULL;
+}
+
+static void read_lines(struct arena *a, const char *file, const char *bytes, size_t len,
+                       struct sass_listing *out) {
+    struct line_table table;
+    if (!line_table_read(a, bytes, len, &table))
+        return;
+    for (int i = 0; i < out->sass.n_kernels; i++) {
+        const struct sass_kernel *k = &out->sass.kernels[i];
+        const char *name = line_table_lines(&table, k->name, SASS_BYTES, out->lines[i], k->n);
+        if (name && !out->source)
+            out->source = source_of(a, file, name);
+    }
+}
+
+// By its name in the code, or as people write it, with or without parameters.
+static bool is_called(struct arena *a, const struct sass_kernel *k, const char *kernel) {
+    return !kernel || strcmp(k->name, kernel) == 0 ||
+           strcmp(program_demangle(a, k->name), kernel) == 0 ||
+           diagnosis_is_code_of(a, kernel, k->name);
+}
+
 static bool list_file(struct arena *a, const char *file, const char *kernel,
                       struct sass_listing *out, struct error *err) {
     size_t len, listing_len;
@@ -43,12 +76,16 @@ static bool list_file(struct arena *a, const char *file, const char *kernel,
         return false;
     if (!sass_read(a, bytes, len, &out->sass, err))
         return error_wrap(err, "%s", file);
-    if (kernel && !sass_find(&out->sass, kernel))
+    bool is_there = false;
+    for (int i = 0; i < out->sass.n_kernels; i++)
+        is_there |= is_called(a, &out->sass.kernels[i], kernel);
+    if (!is_there && kernel)
         return error_set(err, ERROR_USAGE, "%s: there is no kernel '%s' in it", file, kernel);
     out->lines = arena_array(a, int *, out->sass.n_kernels + 1);
     for (int i = 0; i < out->sass.n_kernels; i++)
         out->lines[i] = arena_array(a, int, out->sass.kernels[i].n + 1);
     const char *listing = disassemble(a, file, &listing_len);
+    read_lines(a, file, bytes, len, out);
     if (!listing)
         return true;
     out->texts = arena_array(a, const char **, out->sass.n_kernels + 1);
@@ -158,6 +195,16 @@ struct instruction_notes {
     const int *setter;
 };
 
+// How far apart threads are, where they are not side by side.
+static void put_stride(struct str *s, const struct sass_instruction *i) {
+    if (i->stride == SASS_STRIDE_OF_LAUNCH)
+        str_puts(s, ", threads as far apart as the launch says");
+    else if (i->stride == 0)
+        str_puts(s, ", the same for a warp");
+    else if (i->stride != SASS_STRIDE_UNKNOWN && abs(i->stride) != i->bytes)
+        str_printf(s, ", threads %d apart", abs(i->stride));
+}
+
 static void put_instruction(struct str *s, const struct sass_kernel *k, int at,
                             const struct instruction_notes *b) {
     const char *text = b->text;
@@ -168,8 +215,10 @@ static void put_instruction(struct str *s, const struct sass_kernel *k, int at,
                text || !i->is_guarded ? "" : "@P ", text ? text : sass_name(i->code));
     size_t wide = s->len - from;
     struct str note = {0};
-    if (i->bytes)
+    if (i->bytes) {
         str_printf(&note, "  %d byte%s", i->bytes, i->bytes == 1 ? "" : "s");
+        put_stride(&note, i);
+    }
     put_waits(&note, k, at, b->setter);
     if (i->target >= 0 && !text)
         str_printf(&note, "  to %04x", i->target * SASS_BYTES);
@@ -195,11 +244,12 @@ static void put_line(struct str *s, const char *source, int line) {
     str_puts(s, "\n");
 }
 
-static void put_kernel(struct str *s, const struct sass_listing *l, int number) {
+static void put_kernel(struct arena *a, struct str *s, const struct sass_listing *l, int number) {
     const struct sass *sass = &l->sass;
     const struct sass_kernel *k = &sass->kernels[number];
     int last = 0, setter[BARRIERS] = {-1, -1, -1, -1, -1, -1};
-    str_printf(s, "%s: sm_%d, %d instructions", k->name, sass->capability, k->n);
+    str_printf(s, "%s: sm_%d, %d instructions", program_demangle(a, k->name), sass->capability,
+               k->n);
     if (k->registers >= 0)
         str_printf(s, ", %d registers", k->registers);
     if (k->frame_bytes > 0)
@@ -207,7 +257,8 @@ static void put_kernel(struct str *s, const struct sass_listing *l, int number) 
     if (k->has_hot_loop)
         str_printf(s, "; %d loop%s, | marks the hot one", k->n_loops, k->n_loops == 1 ? "" : "s");
     if (k->n_unknown > 0)
-        str_printf(s, "; %d instructions are not known", k->n_unknown);
+        str_printf(s, "; %d instruction%s not known", k->n_unknown,
+                   k->n_unknown == 1 ? " is" : "s are");
     str_puts(s, "\n");
     for (int i = 0; i < k->n; i++) {
         struct instruction_notes b = {.text = l->texts ? l->texts[number][i] : NULL,
@@ -228,10 +279,10 @@ const char *op_sass_text(struct arena *a, const struct sass_listing *l, const ch
     int n = 0;
     for (int i = 0; i < l->sass.n_kernels; i++) {
         const struct sass_kernel *k = &l->sass.kernels[i];
-        if (kernel && strcmp(k->name, kernel) != 0)
+        if (!is_called(a, k, kernel))
             continue;
         str_puts(&s, n++ > 0 ? "\n" : "");
-        put_kernel(&s, l, i);
+        put_kernel(a, &s, l, i);
     }
     if (!l->texts)
         str_puts(&s, "\nnames only: nvdisasm is not here, which prints operands\n");

@@ -15,7 +15,7 @@ struct sass_listing {
     // By kernel and instruction: with operands where nvdisasm is there; NULL: it is not.
     const char ***texts;
     int **lines;         // likewise: of the source; 0: the code does not say
-    const char *source;  // of a node; NULL: not known
+    const char *source;  // of a node, or of a file next to the cubin; NULL: not known
     // Likewise: of a kernel's samples that wait, those at an instruction; NULL: nobody sampled it.
     struct sass_stall {
         double share;  // 0: none

@@ -12,6 +12,7 @@
 #include "family/block_set.h"
 #include "family/lower.h"
 #include "lang/lang.h"
+#include "memory/kind.h"
 #include "ops/op_problem.h"
 #include "record/table_counters.h"
 
@@ -118,8 +119,12 @@ bool op_table_open(struct arena *a, const char *path, struct op_table *t, struct
 }
 
 bool op_table_check_problem(const struct op_table *t, const struct problem *p, struct error *err) {
-    return strcmp(t->problem->text, p->text) == 0 ||
-           error_set(err, ERROR_USAGE,
-                     "table %s is of another problem, or of other sizes: it is of '%s'", t->path,
-                     t->problem->name);
+    struct arena scratch = {0};
+    const char *sizes = kind_shape_text(&scratch, t->problem);
+    bool ok = strcmp(t->problem->text, p->text) == 0 ||
+              error_set(err, ERROR_USAGE,
+                        "table %s is of another problem, or of other sizes: it is of '%s'%s%s",
+                        t->path, t->problem->name, *sizes ? " with " : "", sizes);
+    arena_reset(&scratch);
+    return ok;
 }

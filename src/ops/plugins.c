@@ -14,7 +14,9 @@
 #include "base/process.h"
 #include "tools/tool.h"
 
-enum { OUTPUT_MAX = 1 << 20, FINDINGS_MAX = 32 };
+enum { OUTPUT_MAX = 1 << 20, FINDINGS_MAX = 32, TEXT_MAX = 400 };
+// Nobody finds more than that in one place.
+static const double GAIN_MAX = 1e5;
 static const int64_t timeout_ns = 10000000000;
 
 struct plugin {
@@ -83,16 +85,38 @@ static bool is_for(const struct plugin *p, const struct diagnosed_kernel *k) {
     return true;
 }
 
-// A metric that it wants and that hone does not have under any circumstances; NULL: none.
-static const char *unknown_metric(const struct plugin *p) {
+static bool is_metric(const char *name) {
+    enum metric_id id;
+    return metric_find(name, &id);
+}
+
+static bool is_class(const char *name) {
+    for (int k = 0; k < CLASS_KINDS; k++)
+        if (strcmp(name, class_name((enum class_kind)k)) == 0)
+            return true;
+    return false;
+}
+
+static bool is_ours(const char *name) {
+    for (const struct tool *const *t = tools; *t; t++)
+        if (strcmp(name, (*t)->name) == 0)
+            return true;
+    return false;
+}
+
+// What it wants must be a list of names that hone has; else that is said.
+static void check_list(struct plugin *p, const char *key, const char *word,
+                       bool (*is_known)(const char *)) {
+    const json_t *list = json_object_get(p->description, key);
     size_t i;
     json_t *one;
-    json_array_foreach(json_object_get(p->description, "metrics"), i, one) {
-        enum metric_id id;
-        if (!json_is_string(one) || !metric_find(json_string_value(one), &id))
-            return json_is_string(one) ? json_string_value(one) : "(no text)";
+    if (list && !json_is_array(list))
+        complain(p, arena_printf(p->a, "%s is no list of names", key));
+    json_array_foreach((json_t *)list, i, one) {
+        const char *name = json_is_string(one) ? json_string_value(one) : "(no text)";
+        if (!is_known(name))
+            complain(p, arena_printf(p->a, "there is no %s '%.40s'", word, name));
     }
-    return NULL;
 }
 
 static json_t *kernels_for(const struct plugin *p) {
@@ -116,8 +140,12 @@ static json_t *kernels_for(const struct plugin *p) {
 
 // ---- what it found
 
+// What it says twice counts once: ours are not crowded out.
 static void put_in(struct diagnosed_kernel *k, const struct finding *f) {
     int at = k->n_findings;
+    for (int i = 0; i < k->n_findings; i++)
+        if (k->findings[i].tool == f->tool && strcmp(k->findings[i].cause, f->cause) == 0)
+            return;
     while (at > 0 && finding_ranks_before(f, &k->findings[at - 1]))
         at--;
     if (at == NODE_FINDINGS_MAX)
@@ -128,9 +156,23 @@ static void put_in(struct diagnosed_kernel *k, const struct finding *f) {
     k->n_findings = n + 1;
 }
 
+// A line for a terminal: without control characters, and not without end. NULL stays.
+static const char *plain(struct arena *a, const char *text) {
+    if (!text)
+        return NULL;
+    size_t len = strlen(text);
+    if (len > TEXT_MAX)
+        for (len = TEXT_MAX; ((unsigned char)text[len] & 0xc0) == 0x80; len--)
+            ;  // no half of a character
+    char *kept = arena_strndup(a, text, len);
+    for (char *at = kept; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            *at = ' ';
+    return kept;
+}
+
 static const char *text_of(struct plugin *p, const json_t *json, const char *key) {
-    const char *text = json_string_value(json_object_get(json, key));
-    return text ? arena_strdup(p->a, text) : NULL;
+    return plain(p->a, json_string_value(json_object_get(json, key)));
 }
 
 // Words, or a move: {"words": "wider loads", "knob": "vec", "direction": 1}, "word" in place of the
@@ -138,7 +180,7 @@ static const char *text_of(struct plugin *p, const json_t *json, const char *key
 static bool read_action(struct plugin *p, const json_t *json, struct action *out) {
     *out = (struct action){0};
     if (json_is_string(json))
-        out->words = arena_strdup(p->a, json_string_value(json));
+        out->words = plain(p->a, json_string_value(json));
     if (!json_is_object(json))
         return out->words != NULL;
     json_int_t direction = json_integer_value(json_object_get(json, "direction"));
@@ -152,25 +194,33 @@ static bool read_action(struct plugin *p, const json_t *json, struct action *out
 // {"kernel": 0, "severity": "high", "cause", "evidence", "gain": 1.5, "actions": ["..."]}
 static bool read_finding(struct plugin *p, const json_t *json, struct finding *f, int *kernel) {
     const char *severity = json_string_value(json_object_get(json, "severity"));
-    const char *cause = json_string_value(json_object_get(json, "cause"));
-    const char *evidence = json_string_value(json_object_get(json, "evidence"));
+    const char *cause = text_of(p, json, "cause"), *evidence = text_of(p, json, "evidence");
     const json_t *gain = json_object_get(json, "gain"), *actions = json_object_get(json, "actions");
     double sure = json_is_number(json_object_get(json, "confidence"))
                       ? json_number_value(json_object_get(json, "confidence"))
                       : NAN;
-    *kernel = (int)json_integer_value(json_object_get(json, "kernel"));
-    if (!severity || !cause || *kernel < 0 || *kernel >= p->d->n_kernels)
+    json_int_t number = json_integer_value(json_object_get(json, "kernel"));
+    int level = SEVERITY_LOW;
+    while (severity && level <= SEVERITY_HIGH &&
+           strcmp(severity, severity_name((enum severity)level)) != 0)
+        level++;
+    if (!severity || level > SEVERITY_HIGH || !cause ||
+        !json_is_integer(json_object_get(json, "kernel")) || number < 0 ||
+        number >= p->d->n_kernels)
         return false;
+    *kernel = (int)number;
+    double factor = json_is_number(gain) ? json_number_value(gain) : NAN;
+    if (json_is_number(gain) && !(factor >= 1 && factor <= GAIN_MAX)) {
+        complain(p, "a gain that cannot be");
+        factor = NAN;
+    }
     *f = (struct finding){.tool = p->name,
-                          .severity = SEVERITY_LOW,
-                          .cause = arena_strdup(p->a, cause),
-                          .evidence = arena_strdup(p->a, evidence ? evidence : ""),
+                          .severity = (enum severity)level,
+                          .cause = cause,
+                          .evidence = evidence ? evidence : "",
                           .share = NAN,
                           .confidence = sure >= 0 && sure <= 1 ? sure : NAN,
-                          .expected_gain = json_is_number(gain) ? json_number_value(gain) : NAN};
-    for (int s = SEVERITY_LOW; s <= SEVERITY_HIGH; s++)
-        if (strcmp(severity, severity_name((enum severity)s)) == 0)
-            f->severity = (enum severity)s;
+                          .expected_gain = factor};
     for (size_t i = 0; i < json_array_size(actions) && f->n_actions < FINDING_ACTIONS_MAX; i++)
         f->n_actions += read_action(p, json_array_get(actions, i), &f->actions[f->n_actions]);
     return true;
@@ -199,10 +249,12 @@ static void run_plugin(struct plugin *p) {
     const char *name = json_string_value(json_object_get(p->description, "name"));
     if (p->description && !name)
         complain(p, "it does not say its name");
-    if (name) {
-        p->name = arena_strdup(p->a, name);
-        if (unknown_metric(p))
-            complain(p, arena_printf(p->a, "there is no metric '%.40s'", unknown_metric(p)));
+    if (name && is_ours(name))
+        complain(p, arena_printf(p->a, "it calls itself '%s', as a tool of hone's", name));
+    if (name && !p->is_out) {
+        p->name = plain(p->a, name);
+        check_list(p, "metrics", "metric", is_metric);
+        check_list(p, "classes", "class", is_class);
         json_t *kernels = kernels_for(p);
         if (json_array_size(kernels) > 0) {
             json_t *input = json_pack("{s:s, s:o, s:O}", "schema", "hone.tool_input/1", "device",

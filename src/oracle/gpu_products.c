@@ -17,6 +17,7 @@ static bool pack(struct computation *l, node_id id, const struct oracle_part *pa
     const struct oracle_side *s = &part->sides[side];
     struct oracle_pack p = s->pack;
     p.from.array = compute_array(l, s->base);
+    p.fault = l->fault;
     p.rows = (uint64_t)s->rows;
     p.k = (uint64_t)s->k;
     p.precision = !s->narrows                    ? ORACLE_AS_STORED

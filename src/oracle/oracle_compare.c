@@ -189,11 +189,6 @@ void oracle_list(struct str *out, const struct oracle *o, const struct oracle_li
     }
 }
 
-void oracle_widen(struct error_stats *s, const struct oracle *o, int output) {
-    s->limit_max = fmax(s->limit_max, o->sets[SET_DECLARED].outputs[output].stats.limit_max);
-    s->limit_rms = s->limit_max;
-}
-
 // What was computed in, for words.
 static const char *precision_name(enum dtype t) {
     return t == DTYPE_F64 ? "f64" : t == DTYPE_F32 ? "f32" : "f32 rounded once";

@@ -18,9 +18,6 @@ bool oracle_compare(const struct oracle_output *e, const void *values, uint32_t 
 struct box;
 struct str;
 
-// For these limits few elements say little about their mean.
-void oracle_widen(struct error_stats *s, const struct oracle *o, int output);
-
 // The first elements that err by more than `above`, a line each: "\n  y[3, 17] is 0.5, expected
 // 0.25". `rows`, `box`: values and what is expected are of these rows alone, or of this part; both
 // NULL: of all.

@@ -33,20 +33,41 @@ static void *allocate(int64_t count, size_t size) {
 
 // ---- one element
 
-double oracle_typed_error(const struct oracle_output *e, const void *values, int64_t i) {
-    double value = dtype_get(e->type, values, i);
-    if (e->type == DTYPE_BOOL && ((const uint8_t *)values)[i] > 1)
+static inline double error_of(int type, const struct oracle_output *e, const void *values,
+                              int64_t i) {
+    double value = stored_get(type, values, (uint64_t)i);
+    if (type == STORED_BOOL && ((const uint8_t *)values)[i] > 1)
         return INFINITY;
-    double error = stored_error((int)e->type, value, e->truth[i], e->unit[i]);
+    double error = stored_error(type, value, e->truth[i], e->unit[i]);
     if (error == 0 && e->choice && value != e->truth[i] && !isnan(e->unit[i]) &&
         !oracle_choice_allows(e->choice, e, values, i))
         return INFINITY;
     return error;
 }
 
+double oracle_typed_error(const struct oracle_output *e, const void *values, int64_t i) {
+    return error_of((int)e->type, e, values, i);
+}
+
+// The loops over all elements are compiled three times: for f16 and bf16, where the type is a
+// constant and its conversions a few instructions, and for any other type.
+#define FOR_EACH_TYPE(name)                                                                    \
+    __attribute__((flatten)) static void name##_f16(void *ctx, int64_t begin, int64_t end) {   \
+        name(STORED_F16, ctx, begin, end);                                                     \
+    }                                                                                          \
+    __attribute__((flatten)) static void name##_bf16(void *ctx, int64_t begin, int64_t end) {  \
+        name(STORED_BF16, ctx, begin, end);                                                    \
+    }                                                                                          \
+    static void name##_any(void *ctx, int64_t begin, int64_t end) {                            \
+        name((int)((const struct name##_job *)ctx)->e->type, ctx, begin, end);                 \
+    }                                                                                          \
+    static parallel_fn name##_of(enum dtype type) {                                            \
+        return type == DTYPE_F16 ? name##_f16 : type == DTYPE_BF16 ? name##_bf16 : name##_any; \
+    }
+
 // ---- what is expected
 
-struct storing {
+struct store_piece_job {
     struct oracle_output *e;
     const struct interpret_result *result;
     int output;
@@ -54,21 +75,21 @@ struct storing {
     struct tally *pieces;
 };
 
-static double honest_at(const struct storing *l, int64_t i) {
+static double honest_at(const struct store_piece_job *l, int64_t i) {
     const struct interpret_result *r = l->result;
     return r->wide[l->output] ? r->wide[l->output][i] : (double)r->honest[l->output][i];
 }
 
-static void store_piece(void *ctx, int64_t begin, int64_t end) {
-    const struct storing *l = ctx;
+static inline void store_piece(int type, void *ctx, int64_t begin, int64_t end) {
+    const struct store_piece_job *l = ctx;
     struct oracle_output *e = l->e;
     struct tally t = {0};
     for (int64_t i = begin; i < end; i++) {
-        e->unit[i] = stored_unit((int)e->type, e->truth[i], e->unit[i]);
-        bool is_float = dtype_is_float(e->type);
-        if (l->allows_overflow && is_float && !isfinite(dtype_round(e->type, e->truth[i])))
+        e->unit[i] = stored_unit(type, e->truth[i], e->unit[i]);
+        if (l->allows_overflow && stored_is_float(type) &&
+            !isfinite(stored_round(type, e->truth[i])))
             e->unit[i] = NAN;
-        double error = stored_error((int)e->type, honest_at(l, i), e->truth[i], e->unit[i]);
+        double error = stored_error(type, honest_at(l, i), e->truth[i], e->unit[i]);
         if (!isfinite(error)) {
             e->unit[i] = NAN;  // where honest code gets it altogether wrong, nobody is blamed
             continue;
@@ -78,6 +99,8 @@ static void store_piece(void *ctx, int64_t begin, int64_t end) {
     }
     l->pieces[begin / GRAIN] = t;
 }
+
+FOR_EACH_TYPE(store_piece)
 
 static struct tally in_pieces(parallel_fn work, void *ctx, struct tally **pieces, int64_t count,
                               int n_threads) {
@@ -98,41 +121,44 @@ void oracle_typed_store(struct oracle_output *e, const struct oracle_typed_sourc
     e->unit = r->spread[i];
     r->value[i] = r->spread[i] = NULL;
     e->n_threads = source->n_threads;
-    struct storing l = {
+    struct store_piece_job l = {
         .e = e, .result = r, .output = i, .allows_overflow = source->allows_overflow};
-    struct tally t = in_pieces(store_piece, &l, &l.pieces, e->count, source->n_threads);
+    struct tally t = in_pieces(store_piece_of(e->type), &l, &l.pieces, e->count, source->n_threads);
     e->stats.honest_rms = e->count ? sqrt(t.sum / (double)e->count) : 0;
     e->stats.honest_max = t.max;
 }
 
 // ---- comparing
 
-struct comparing {
+struct compare_piece_job {
     const struct oracle_output *e;
     const void *values;
     uint32_t poison;
     struct tally *pieces;
 };
 
-static void compare_piece(void *ctx, int64_t begin, int64_t end) {
-    const struct comparing *c = ctx;
+static inline void compare_piece(int type, void *ctx, int64_t begin, int64_t end) {
+    const struct compare_piece_job *c = ctx;
     struct tally t = {0};
     for (int64_t i = begin; i < end; i++) {
-        double error = oracle_typed_error(c->e, c->values, i);
+        double error = error_of(type, c->e, c->values, i);
         bool is_wrong = !(error <= c->e->stats.limit_max);
         t.sum += error * error;
         t.max = fmax(t.max, error);
         t.n_wrong += is_wrong;
-        t.n_unwritten += is_wrong && dtype_holds_word(c->e->type, c->values, i, c->poison);
+        t.n_unwritten += is_wrong && stored_holds_word(type, c->values, (uint64_t)i, c->poison);
     }
     c->pieces[begin / GRAIN] = t;
 }
 
+FOR_EACH_TYPE(compare_piece)
+
 bool oracle_typed_compare(const struct oracle_output *e, const void *values, uint32_t poison,
                           struct comparison *c) {
     *c = (struct comparison){.stats = e->stats};
-    struct comparing all = {e, values, poison, NULL};
-    struct tally t = in_pieces(compare_piece, &all, &all.pieces, e->count, e->n_threads);
+    struct compare_piece_job all = {e, values, poison, NULL};
+    struct tally t =
+        in_pieces(compare_piece_of(e->type), &all, &all.pieces, e->count, e->n_threads);
     c->n_wrong = t.n_wrong;
     // The poison may be a right value, or somebody's wrong one.
     c->n_unwritten = t.n_unwritten == t.n_wrong ? t.n_unwritten : 0;

@@ -18,6 +18,8 @@ enum { SPOTS_LEAST = 1 << 13, SPOTS_MOST = 1 << 20 };
 
 static const double seconds_of_work = 20e-9;  // an element of the interpreter's takes about as long
 
+// Times the limit of a single element, as there are thousands of looks.
+static const double slack = 8;
 // Times what is allowed in the mean, since a mean over few elements varies.
 static const double rough = 1.5;
 // Times what the candidate's own error is where it is verified, and at least so many spreads. By
@@ -29,6 +31,10 @@ static const double rougher = 3, own_least = 0.25;
 // however many there are (0.004 to 2.4 spreads in calls of one honest kernel).
 static const double rougher_few = 16, own_least_few = 1;
 enum { MANY_ELEMENTS = 64 };
+
+static const struct node *output_node(const struct oracle *o, int output) {
+    return &o->problem->graph.nodes[o->problem->outputs[output].node];
+}
 
 // Work (cut_work) that a look may take.
 static double budget_of(double call_s) {
@@ -94,15 +100,26 @@ enum spot_cost spot_cost(const struct oracle *o, const struct spot_call *call, s
     return is_chosen(budget, most, call->must_look, rng) ? SPOT_DEAR : SPOT_SKIPPED;
 }
 
+// What an output's looks share.
+struct look {
+    const struct oracle *oracle;
+    const struct spot_source *source;
+    double budget, own_rms;
+    int n_boxes;
+    bool is_dear;  // a single element takes longer than the budget
+};
+
 // How many boxes of an output are looked at in this call; none: it takes too long.
-static int count_boxes(const struct problem *p, int output, double budget, bool must_look,
-                       struct rng *rng) {
-    const struct shape *s = &p->graph.nodes[p->outputs[output].node].shape;
+static int count_boxes(struct look *l, int output, bool must_look, struct rng *rng) {
+    const struct problem *p = l->oracle->problem;
+    const struct shape *s = &output_node(l->oracle, output)->shape;
+    double budget = l->budget;
     struct box whole = box_whole(s), b = box_by_chance(s, rng);
     if (cut_work(p, output, &whole) <= budget)
         return 1;
     double of_one = cut_work(p, output, &b), of_line = of_one;
-    if (of_one > budget)
+    l->is_dear = of_one > budget;
+    if (l->is_dear)
         return is_chosen(budget, of_one, must_look, rng);
     if (s->rank > 0) {
         b.first[s->rank - 1] = 0;
@@ -135,33 +152,46 @@ static struct cut *cut_out(struct arena *a, const struct problem *p, int output,
     return c;
 }
 
+// Do enough of its elements err independently to say something about their mean?
+static bool has_mean(const struct oracle *o, int output) {
+    int64_t count = shape_count(&output_node(o, output)->shape);
+    return oracle_independent(o->problem, output, count) >= MANY_ELEMENTS;
+}
+
+// Where few elements err independently, each may err as much as their mean may.
+void spot_limits(struct error_stats *s, const struct oracle *o, int output, bool is_dear) {
+    const struct error_stats *declared = &o->sets[SET_DECLARED].outputs[output].stats;
+    double limit = is_dear && !has_mean(o, output) ? fmax(s->limit_rms, declared->limit_rms)
+                                                   : fmax(s->limit_max, declared->limit_max);
+    s->limit_max = s->limit_rms = is_dear ? limit : slack * limit;
+}
+
 bool spot_is_rough(const struct oracle *o, const struct spot_mean *m) {
     const struct oracle_output *declared = &o->sets[SET_DECLARED].outputs[m->output];
     double limit = rough * fmax(m->limit_rms, declared->stats.limit_rms);
-    const struct node *n = &o->problem->graph.nodes[o->problem->outputs[m->output].node];
     bool is_mean =
-        oracle_independent(o->problem, m->output, shape_count(&n->shape)) >= MANY_ELEMENTS &&
-        dtype_infos[n->dtype].bits >= 32;
+        has_mean(o, m->output) && dtype_infos[output_node(o, m->output)->dtype].bits >= 32;
     double own = is_mean ? rougher * fmax(m->own_rms, own_least)
                          : rougher_few * fmax(m->own_rms, own_least_few);
     return m->rms > fmin(limit, own);
 }
 
-static void check_output(struct arena *a, const struct oracle *o, const struct spot_source *s,
-                         int output, struct box *b, struct spot_result *r) {
+static void check_output(struct arena *a, const struct look *l, int output, struct box *b,
+                         struct spot_result *r) {
+    const struct oracle *o = l->oracle;
     const struct problem *p = o->problem;
     struct cut *c = cut_out(a, p, output, b);
     struct interpret_data data = {0};
     struct interpret_result result;
     for (int i = 0; i < c->problem.n_inputs; i++) {
         const struct node *n = &p->graph.nodes[p->inputs[c->input[i]].node];
-        data.inputs[i] = fetch_part(a, s, false, c->input[i], n, &c->boxes[i]);
+        data.inputs[i] = fetch_part(a, l->source, false, c->input[i], n, &c->boxes[i]);
     }
     interpret(&c->problem, &data, &result);
     // Where an index is outside its axis, nothing can be expected of anybody.
     if (!result.fault[0]) {
         const struct node *n = &p->graph.nodes[p->outputs[output].node];
-        const void *values = fetch_part(a, s, true, output, n, &c->box);
+        const void *values = fetch_part(a, l->source, true, output, n, &c->box);
         const uint32_t no_poison = 0x7f800001;  // not a number, so wrong in any case
         struct oracle_output e;
         struct comparison comparison;
@@ -174,9 +204,7 @@ static void check_output(struct arena *a, const struct oracle *o, const struct s
                                                            .n_threads = 1},
                               0);
         double limit_rms = e.stats.limit_rms;
-        oracle_widen(&e.stats, o, output);
-        e.stats.limit_max *= SPOT_SLACK;
-        e.stats.limit_rms *= SPOT_SLACK;
+        spot_limits(&e.stats, o, output, l->is_dear);
         r->n_checked += e.count;
         bool is_ok = oracle_compare(&e, values, no_poison, &comparison);
         r->squares += comparison.stats.rms * comparison.stats.rms * (double)e.count;
@@ -198,14 +226,6 @@ static void check_output(struct arena *a, const struct oracle *o, const struct s
     interpret_reset(&result);
 }
 
-// What an output's looks share.
-struct look {
-    const struct oracle *oracle;
-    const struct spot_source *source;
-    double budget, own_rms;
-    int n_boxes;
-};
-
 static void check_boxes(struct arena *a, const struct look *l, int output, struct rng *rng,
                         struct spot_result *r) {
     int64_t n_before = r->n_checked;
@@ -214,7 +234,7 @@ static void check_boxes(struct arena *a, const struct look *l, int output, struc
         struct arena own = {0};
         struct box b;
         choose_box(l->oracle->problem, output, l->budget / l->n_boxes, rng, &b);
-        check_output(&own, l->oracle, l->source, output, &b, r);
+        check_output(&own, l, output, &b, r);
         r->elements = arena_strdup(a, r->elements);
         arena_reset(&own);
     }
@@ -231,8 +251,8 @@ void spot_check(struct arena *a, const struct oracle *o, const struct spot_sourc
     *r = (struct spot_result){.output = -1, .elements = ""};
     for (int i = 0; i < n && r->output < 0; i++) {
         int output = (first + i) % p->n_outputs;
-        struct look l = {o, s, budget_of(call->call_s / n), call->own_rms[output], 0};
-        l.n_boxes = count_boxes(p, output, l.budget, call->must_look, rng);
+        struct look l = {o, s, budget_of(call->call_s / n), call->own_rms[output], 0, false};
+        l.n_boxes = count_boxes(&l, output, call->must_look, rng);
         check_boxes(a, &l, output, rng, r);
     }
 }

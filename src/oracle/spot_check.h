@@ -4,8 +4,9 @@
 //
 // Stale results are off by far more than rounding, so the limit of a single element is wider here
 // than on the sets that verify a candidate: over thousands of calls honest rounding has its
-// outliers. Its mean has none: where many calls are rougher in the mean than the declared set may
-// be, the candidate knows timed data by something and is less precise on them.
+// outliers. Where a look takes long there are few looks, no outliers, and no wider limit. The mean
+// has no outliers either: where many calls are rougher in the mean than the declared set may be,
+// the candidate knows timed data by something and is less precise on them.
 #pragma once
 
 #include "ir/cut.h"
@@ -13,8 +14,6 @@
 
 struct arena;
 struct rng;
-
-enum { SPOT_SLACK = 8 };  // times the limit of the declared set
 
 struct spot_source {
     // Called for a part of an input or an output of the call: its elements one after the other.
@@ -46,6 +45,10 @@ struct spot_mean {
     double rms, limit_rms, own_rms;
 };
 bool spot_is_rough(const struct oracle *o, const struct spot_mean *m);
+
+// The limits of one look, from those that the elements looked at grant by themselves. `is_dear`: it
+// takes longer than the call.
+void spot_limits(struct error_stats *s, const struct oracle *o, int output, bool is_dear);
 
 // Does a single element of some output take longer than the call? Then most calls are not looked
 // at, and whoever computes everything faster than the interpreter one element may do so.

@@ -1,6 +1,6 @@
 // Profiles that other programs measured: what ncu printed as CSV (raw or details page, any units
-// and number format), what nsys exported to SQLite. Launches of one kernel with one shape are
-// brought together.
+// and number format, also as a spreadsheet saves it), what nsys exported to SQLite. Launches of one
+// kernel with one shape are brought together.
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +17,10 @@ struct imported {
     int capability;      // 90 for 9.0; 0: it does not say
     int sms;             // 0: it does not say
     int n_launches;      // before they were brought together
-    int n_more;  // kernels that are one row together, the last: those with least of the time
+    int n_more;   // kernels that are one row together, the last: those with least of the time
+    int n_cut;    // rows that end before their table does, and are left out
+    int n_wrong;  // values that cannot be (negative, or far above 100%), and are left out
+    const char *wrong[3];  // the first of them, "gpu__time_duration.sum = -5"; NULL behind them
     struct profile profile;
 };
 

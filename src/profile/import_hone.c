@@ -19,7 +19,8 @@ static void read_metrics(const json_t *object, struct metrics *m) {
     json_t *value;
     enum metric_id id;
     json_object_foreach((json_t *)object, name, value) {
-        if (json_is_number(value) && metric_find(name, &id))
+        if (json_is_number(value) && metric_find(name, &id) &&
+            metric_is_possible(id, json_number_value(value)))
             metrics_set(m, id, json_number_value(value));
     }
 }

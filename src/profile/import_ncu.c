@@ -2,6 +2,10 @@
 // details page is long: a row for each metric of each launch, and rows of rules, which are not
 // read: they promise gains that physics forbids. Before and between the rows stands what the
 // profiled program printed and ncu's own lines, which begin with "==".
+//
+// A file may have been saved again by a spreadsheet (semicolons or tabs, no quotes, a byte order
+// mark), edited, or cut off. Rows that are not whole and values that cannot be are left out and
+// counted; nothing is read off them.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,18 +15,40 @@
 #include "base/error.h"
 #include "profile/import.h"
 
+#define ARRAY_LEN(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
 enum { COLUMNS_MAX = 100000, LAUNCHES_MAX = 1000000 };
 
-static const char head[] = "\"ID\",\"Process ID\"";
+// Take `word` off the front, in quotes or without.
+static bool take_name(const char **at, const char *end, const char *word) {
+    size_t len = strlen(word);
+    bool is_quoted = *at < end && **at == '"';
+    const char *from = *at + is_quoted;
+    if ((size_t)(end - from) < len + is_quoted || memcmp(from, word, len) != 0 ||
+        (is_quoted && from[len] != '"'))
+        return false;
+    *at = from + len + is_quoted;
+    return true;
+}
+
+// Does the table begin here? Its first two names say how cells are separated.
+static bool is_head(const char *at, const char *end, char *separator) {
+    if (!take_name(&at, end, "ID") || at == end || !strchr(",;\t", *at) || !*at)
+        return false;
+    *separator = *at++;
+    return take_name(&at, end, "Process ID");
+}
 
 // The line that begins with the names of the columns.
-static const char *find_head(const char *text, size_t len) {
+static const char *find_head(const char *text, size_t len, char *separator) {
+    static const char byte_order_mark[] = "\xef\xbb\xbf";
     const char *at = text, *end = text + len;
+    if (len > 3 && memcmp(text, byte_order_mark, 3) == 0)
+        at += 3;
     while (at < end) {
-        size_t left = (size_t)(end - at);
-        if (left >= strlen(head) && memcmp(at, head, strlen(head)) == 0)
+        if (is_head(at, end, separator))
             return at;
-        const char *line = memchr(at, '\n', left);
+        const char *line = memchr(at, '\n', (size_t)(end - at));
         if (!line)
             return NULL;
         at = line + 1;
@@ -31,7 +57,8 @@ static const char *find_head(const char *text, size_t len) {
 }
 
 bool import_is_ncu(const char *text, size_t len) {
-    return find_head(text, len) || (len > 6 && memcmp(text, "==PROF", 6) == 0);
+    char separator;
+    return find_head(text, len, &separator) || (len > 6 && memcmp(text, "==PROF", 6) == 0);
 }
 
 // ---- units
@@ -116,6 +143,10 @@ struct meaning {
     int rank;
 };
 
+struct value {
+    const char *name, *text, *unit;
+};
+
 struct table {
     struct arena *a;
     struct number_style style;
@@ -163,16 +194,28 @@ static double product(const char *text) {
                : NAN;
 }
 
+static void note_wrong(struct table *t, const char *name, const char *text) {
+    struct imported *out = t->out;
+    if (out->n_wrong < ARRAY_LEN(out->wrong))
+        out->wrong[out->n_wrong] = arena_printf(t->a, "%.60s = %.24s", name, text);
+    out->n_wrong++;
+}
+
+// A cell, as the column or the row of that name has it.
 static void keep(struct table *t, struct profile_launch *l, const struct meaning *m,
-                 const char *text, const char *unit) {
+                 const struct value *v) {
     if (!m->is_known)
         return;
-    double value = *text == '('
-                       ? product(text)
-                       : number_read(&t->style, text) * unit_scale(metric_table[m->id].unit, unit);
+    double value = *v->text == '(' ? product(v->text)
+                                   : number_read(&t->style, v->text) *
+                                         unit_scale(metric_table[m->id].unit, v->unit);
     bool is_better = !metrics_has(&l->metrics, m->id) || m->rank < t->ranks[m->id];
     if (!isfinite(value) || (!is_better && !m->adds))
         return;
+    if (!metric_is_possible(m->id, value)) {
+        note_wrong(t, v->name, v->text);
+        return;
+    }
     double before = m->adds && !is_better ? launch_get(l, m->id) : 0;
     metrics_set(&l->metrics, m->id, before + value);
     t->ranks[m->id] = m->rank;
@@ -184,7 +227,7 @@ static void read_device(struct table *t, const struct csv_row *row) {
     int major, minor;
     if (*device && !t->out->device)
         t->out->device = device;
-    if (sscanf(cell(row, t->at[CC]), "%2d.%1d", &major, &minor) == 2 && major > 0)
+    if (sscanf(cell(row, t->at[CC]), "%2d%*1[.,]%1d", &major, &minor) == 2 && major > 0)
         t->out->capability = 10 * major + minor;
     if (sms >= 1 && sms < 10000)
         t->out->sms = (int)sms;
@@ -195,22 +238,33 @@ static struct profile_launch *begin(struct table *t, const struct csv_row *row) 
     memset(t->ranks, 0, sizeof t->ranks);
     for (int k = BLOCK; k <= GRID; k++)
         if (t->at[k] >= 0)
-            keep(t, l, &t->columns[t->at[k]], cell(row, t->at[k]), "");
+            keep(t, l, &t->columns[t->at[k]],
+                 &(struct value){fixed_names[k], cell(row, t->at[k]), ""});
     read_device(t, row);
     return l;
 }
 
-// A row of the table, and not something that the program printed between.
-static bool is_row(const struct table *t, const struct csv_row *row) {
+// A row of the table, and not something that the program printed between. The last one may be cut
+// off before it looks like one.
+static bool is_row(const struct table *t, const struct csv_row *row, bool is_last) {
     const char *id = cell(row, 0);
-    return row->n > t->at[CC] && *id && strspn(id, "0123456789") == strlen(id);
+    return row->is_open || ((row->n > t->at[CC] || (is_last && row->n > 1)) && *id &&
+                            strspn(id, "0123456789") == strlen(id));
+}
+
+// A row of the raw page has a cell for each name; one of the details page goes to its value at
+// least.
+static bool is_whole(const struct table *t, const struct csv_row *row) {
+    int least = t->at[NAME] >= 0 ? t->at[VALUE] + 1 : t->names.n;
+    return !row->is_open && row->n >= least;
 }
 
 static void read_wide(struct table *t, const struct csv_row *units, const struct csv_row *row) {
     struct profile_launch *l = begin(t, row);
     for (int i = 0; i < row->n && i < t->names.n; i++)
         if (i != t->at[BLOCK] && i != t->at[GRID])
-            keep(t, l, &t->columns[i], row->cells[i], cell(units, i));
+            keep(t, l, &t->columns[i],
+                 &(struct value){t->names.cells[i], row->cells[i], cell(units, i)});
 }
 
 static void read_long(struct table *t, const struct csv_row *row, const char **id,
@@ -221,7 +275,7 @@ static void read_long(struct table *t, const struct csv_row *row, const char **i
     }
     const char *name = cell(row, t->at[NAME]), *value = cell(row, t->at[VALUE]);
     struct meaning m = meaning_of(name);
-    keep(t, *l, &m, value, cell(row, t->at[UNIT]));
+    keep(t, *l, &m, &(struct value){name, value, cell(row, t->at[UNIT])});
     double sms = strcmp(name, "# SMs") == 0 ? number_read(&t->style, value) : NAN;
     if (sms >= 1 && sms < 10000)
         t->out->sms = (int)sms;
@@ -244,9 +298,13 @@ static bool read_rows(struct table *t, struct csv *csv, struct error *err) {
     const char *id = NULL;
     t->out->what = is_long ? "ncu, details page" : "ncu, raw page";
     while (csv_next(t->a, csv, &row)) {
-        if (!is_row(t, &row)) {
+        if (!is_row(t, &row, csv->at >= csv->end)) {
             if (!units.n && !is_long && row.n == t->names.n)
                 units = row;
+            continue;
+        }
+        if (!is_whole(t, &row)) {
+            t->out->n_cut++;
             continue;
         }
         if (t->out->profile.n_launches >= LAUNCHES_MAX)
@@ -278,11 +336,11 @@ static bool no_table(const char *text, size_t len, struct error *err) {
 bool import_ncu(struct arena *a, const char *text, size_t len, struct imported *out,
                 struct error *err) {
     struct table t = {.a = a, .out = out};
-    const char *at = find_head(text, len);
+    struct csv csv = {.end = text + len};
     *out = (struct imported){0};
-    if (!at)
+    csv.at = find_head(text, len, &csv.separator);
+    if (!csv.at)
         return no_table(text, len, err);
-    struct csv csv = {at, text + len};
     csv_next(a, &csv, &t.names);
     if (t.names.n > COLUMNS_MAX)
         return error_set(err, ERROR_USAGE, "more than %d columns", COLUMNS_MAX);
@@ -295,7 +353,9 @@ bool import_ncu(struct arena *a, const char *text, size_t len, struct imported *
         return false;
     out->n_launches = out->profile.n_launches;
     if (out->n_launches == 0)
-        return error_set(err, ERROR_USAGE, "the table of ncu has no launch in it");
+        return error_set(err, ERROR_USAGE, "the table of ncu has no %slaunch in it%s",
+                         out->n_cut > 0 ? "whole " : "",
+                         out->n_cut > 0 ? ": the file is cut off" : "");
     import_group(a, &out->profile);
     return true;
 }

@@ -51,14 +51,14 @@ static const char *column_or(sqlite3 *db, const char *column, const char *otherw
 static bool read_kernels(struct arena *a, sqlite3 *db, struct imported *out, struct error *err) {
     const char *query = arena_printf(
         a,
-        "SELECT coalesce(s.value, 'kernel ' || k.%s), k.gridX * k.gridY * k.gridZ,"
-        " k.blockX * k.blockY * k.blockZ, %s, %s + %s, %s, count(*),"
-        " sum(k.\"end\" - k.start)"
-        " FROM CUPTI_ACTIVITY_KIND_KERNEL k LEFT JOIN StringIds s ON s.id = k.%s"
-        " WHERE k.\"end\" > k.start GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 8 DESC",
-        column_or(db, "demangledName", "shortName"), column_or(db, "registersPerThread", "NULL"),
-        column_or(db, "staticSharedMemory", "NULL"), column_or(db, "dynamicSharedMemory", "NULL"),
-        column_or(db, "localMemoryPerThread", "NULL"), column_or(db, "demangledName", "shortName"));
+        "SELECT coalesce((SELECT value FROM StringIds WHERE id = g.name), 'kernel ' || g.name), g.*"
+        " FROM (SELECT gridX * gridY * gridZ, blockX * blockY * blockZ, %s, %s + %s, %s,"
+        " count(*), sum(\"end\" - start) AS time, %s AS name"
+        " FROM CUPTI_ACTIVITY_KIND_KERNEL"
+        " WHERE \"end\" > start GROUP BY name, 1, 2, 3, 4, 5) g ORDER BY g.time DESC",
+        column_or(db, "registersPerThread", "NULL"), column_or(db, "staticSharedMemory", "NULL"),
+        column_or(db, "dynamicSharedMemory", "NULL"), column_or(db, "localMemoryPerThread", "NULL"),
+        column_or(db, "demangledName", "shortName"));
     static const enum metric_id ids[] = {METRIC_BLOCKS,      METRIC_BLOCK_THREADS,
                                          METRIC_REGISTERS,   METRIC_SHARED_BYTES,
                                          METRIC_LOCAL_BYTES, METRIC_CALLS};

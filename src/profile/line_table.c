@@ -245,3 +245,33 @@ int line_table_find(const struct line_table *t, const char *kernel, uint64_t pc,
     }
     return 0;
 }
+
+static bool has_file(const struct line_table *t, int row) {
+    return t->rows[row].file >= 0 && t->rows[row].file < t->n_files;
+}
+
+const char *line_table_lines(const struct line_table *t, const char *kernel, int step, int *lines,
+                             int n) {
+    const char *file = NULL;
+    int line = 0;
+    uint64_t from = 0;  // instructions before it have their line
+    for (int i = 0; i < t->n_rows; i++) {
+        const struct line_row *r = &t->rows[i];
+        if (!r->kernel || strcmp(r->kernel, kernel) != 0)
+            continue;
+        int at = i, outer = i;
+        while (t->rows[outer].caller >= 0)
+            outer = t->rows[outer].caller;
+        if (!file && has_file(t, outer))
+            file = t->files[t->rows[outer].file];
+        for (; from < r->address / (uint64_t)step && from < (uint64_t)n; from++)
+            lines[from] = line;
+        while (at >= 0 &&
+               !(file && has_file(t, at) && strcmp(t->files[t->rows[at].file], file) == 0))
+            at = t->rows[at].caller;
+        line = at >= 0 ? t->rows[at].line : 0;
+    }
+    for (; file && from < (uint64_t)n; from++)
+        lines[from] = line;
+    return file;
+}

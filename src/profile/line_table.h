@@ -31,3 +31,8 @@ bool line_table_read(struct arena *a, const void *cubin, size_t len, struct line
 
 // The line of `file` that an instruction comes from, the innermost of several; 0: of none.
 int line_table_find(const struct line_table *t, const char *kernel, uint64_t pc, const char *file);
+
+// The line of each of a kernel's `n` instructions of `step` bytes, in the file in which the kernel
+// itself stands; 0: not known. That file's name, NULL: nothing is known of this kernel.
+const char *line_table_lines(const struct line_table *t, const char *kernel, int step, int *lines,
+                             int n);

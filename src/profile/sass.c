@@ -12,8 +12,16 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "profile/cubin.h"
+#include "profile/sass_stride.h"
 
-enum { CODES = 512, CODE_MASK = CODES - 1, BRANCH_CODE = 0x147, NOP_CODE = 0x118, BARRIERS = 6 };
+enum {
+    CODES = 512,
+    CODE_MASK = CODES - 1,
+    BRANCH_CODE = 0x147,
+    NOP_CODE = 0x118,
+    BARRIERS = 6,
+    NO_REGISTER = 255
+};
 
 static const struct {
     const char *name;
@@ -62,10 +70,13 @@ static int32_t branch_target(uint64_t low, uint64_t high, int at, int n, int cap
 
 static struct sass_instruction decode(const unsigned char *bytes, int at, int n, int capability) {
     uint64_t low = word_at(bytes), high = word_at(bytes + 8), control = high >> 41;
-    struct sass_instruction i = {.code = low & CODE_MASK, .target = -1};
+    struct sass_instruction i = {
+        .code = low & CODE_MASK, .target = -1, .stride = SASS_STRIDE_UNKNOWN};
     i.kind = table[i.code].kind;
     i.bytes = access_bytes((enum sass_kind)i.kind, high);
     i.is_guarded = (low >> 12 & 15) != 7;
+    i.is_indexed = (low >> 24 & 255) != NO_REGISTER;
+    i.cycles = control & 15;
     i.sets = control >> 5 & 7;
     i.frees = control >> 8 & 7;
     i.waits = control >> 11 & 63;
@@ -76,16 +87,21 @@ static struct sass_instruction decode(const unsigned char *bytes, int at, int n,
 
 // ---- loops
 
-// Does it compute or move data? A loop without any such only waits.
-static bool is_work(enum sass_kind k) {
+// How much it computes or moves, an f32 instruction being 1; 0: nothing. A loop without any such only
+// waits. A product of matrix units is many multiply-adds of a warp (m16n8k8 32, m64n64k16 512), so
+// that the loop around it is the hot one, and not the loop that computes some results anew when
+// numbers were too large.
+static int work_of(enum sass_kind k) {
     switch (k) {
+    case SASS_TENSOR:
+        return 32;
+    case SASS_TENSOR_GROUP:
+        return 512;
     case SASS_F32:
     case SASS_FMA:
     case SASS_F16:
     case SASS_F64:
     case SASS_FUNCTION:
-    case SASS_TENSOR:
-    case SASS_TENSOR_GROUP:
     case SASS_GLOBAL_LOAD:
     case SASS_GLOBAL_STORE:
     case SASS_SHARED_LOAD:
@@ -95,11 +111,12 @@ static bool is_work(enum sass_kind k) {
     case SASS_MATRIX_LOAD:
     case SASS_ASYNC_COPY:
     case SASS_BULK_COPY:
+    case SASS_TEXTURE:
     case SASS_ATOMIC:
     case SASS_SHARED_ATOMIC:
-        return true;
+        return 1;
     default:
-        return false;
+        return 0;
     }
 }
 
@@ -159,9 +176,10 @@ static void read_kernel(struct arena *a, const struct cubin_kernel *from, int ca
     while (n > 0 && is_padding(&code[n - 1], n - 1))
         n--;
     k->n = n;
+    sass_find_strides(from->text, code, n);
     int *work = arena_array(a, int, n + 1);
     for (int i = 0; i < n; i++) {
-        work[i + 1] = work[i] + is_work((enum sass_kind)code[i].kind);
+        work[i + 1] = work[i] + work_of((enum sass_kind)code[i].kind);
         k->n_unknown += code[i].kind == SASS_UNKNOWN;
     }
     find_loops(a, k, work);
@@ -244,7 +262,9 @@ struct counts {
     int of[SASS_KINDS];
     int bytes[SASS_KINDS];
     int n, n_guarded;
-    int constants;                            // LDC: the others are the same for a whole warp
+    int cycles;     // that a warp alone takes to issue them, when nothing else is waited for
+    int constants;  // LDC with an index of each thread's own: the others are the same for a warp
+    int fences;     // MEMBAR: what else belongs to a fence follows it
     int functions, from_integer, to_integer;  // MUFU, I2F, F2I: an integer division has all three
 };
 
@@ -253,10 +273,12 @@ static struct counts count(const struct sass_kernel *k, int begin, int end) {
     for (int i = begin; i <= end; i++) {
         const struct sass_instruction *at = &k->code[i];
         c.n++;
+        c.cycles += at->cycles;
         c.of[at->kind]++;
         c.bytes[at->kind] += at->bytes;
         c.n_guarded += at->is_guarded && at->kind != SASS_BRANCH;
-        c.constants += at->code == 0x182;
+        c.constants += at->code == 0x182 && at->is_indexed && at->stride != 0;
+        c.fences += at->code == 0x192;
         c.functions += at->code == 0x108;
         c.from_integer += at->code == 0x106 || at->code == 0x112;
         c.to_integer += at->code == 0x105 || at->code == 0x111;
@@ -281,6 +303,53 @@ static void set_mean(struct metrics *m, enum metric_id id, const struct counts *
         metrics_set(m, id, (double)c->bytes[kind] / c->of[kind]);
 }
 
+struct accesses {
+    int n[SASS_KINDS], n_known[SASS_KINDS];
+    double least[SASS_KINDS], sectors[SASS_KINDS];
+    double passes;
+};
+
+static void count_accesses(const struct sass_kernel *k, int begin, int end, struct accesses *c) {
+    enum { WARP = 32, SECTOR = 32 };
+    for (int i = begin; i <= end; i++) {
+        const struct sass_instruction *at = &k->code[i];
+        c->n[at->kind]++;
+        bool is_shared = at->kind == SASS_SHARED_LOAD || at->kind == SASS_SHARED_STORE;
+        // Which banks a distance leads to that only the launch knows cannot be told.
+        bool is_known = at->stride != SASS_STRIDE_UNKNOWN &&
+                        !(is_shared && at->stride == SASS_STRIDE_OF_LAUNCH);
+        if (!is_known || at->bytes == 0)
+            continue;
+        c->n_known[at->kind]++;
+        int touched = sass_sectors(at->stride, at->bytes), need = WARP * at->bytes / SECTOR;
+        c->sectors[at->kind] += touched;
+        c->least[at->kind] += touched < need ? touched : need;
+        if (is_shared)
+            c->passes += sass_bank_passes(at->stride, at->bytes);
+    }
+}
+
+// What the distances between a warp's addresses say, where they are known for more than half of
+// the accesses: of all innermost loops, since a transpose reads in one and writes in another.
+static void set_accesses(struct metrics *m, const struct sass_kernel *k) {
+    static const double MOST = 0.5;
+    struct accesses c = {0};
+    for (int i = 0; i < k->n_loops; i++)
+        if (k->loops[i].is_inner)
+            count_accesses(k, k->loops[i].begin, k->loops[i].end, &c);
+    if (!k->has_hot_loop)
+        count_accesses(k, 0, k->n - 1, &c);
+    if (c.n_known[SASS_GLOBAL_LOAD] > MOST * c.n[SASS_GLOBAL_LOAD])
+        metrics_set(m, METRIC_CODE_LOAD_USED,
+                    c.least[SASS_GLOBAL_LOAD] / c.sectors[SASS_GLOBAL_LOAD]);
+    if (c.n_known[SASS_GLOBAL_STORE] > MOST * c.n[SASS_GLOBAL_STORE])
+        metrics_set(m, METRIC_CODE_STORE_USED,
+                    c.least[SASS_GLOBAL_STORE] / c.sectors[SASS_GLOBAL_STORE]);
+    int n_shared = c.n_known[SASS_SHARED_LOAD] + c.n_known[SASS_SHARED_STORE];
+    if (n_shared > MOST * (c.n[SASS_SHARED_LOAD] + c.n[SASS_SHARED_STORE]))
+        metrics_set(m, METRIC_CODE_SHARED_PASSES, c.passes / n_shared);
+}
+
 static void set_hot(struct metrics *m, const struct counts *c) {
     static const struct {
         enum metric_id id;
@@ -302,6 +371,7 @@ static void set_hot(struct metrics *m, const struct counts *c) {
         {METRIC_HOT_CONVERSIONS, SASS_CONVERSION},
         {METRIC_HOT_BARRIERS, SASS_BARRIER},
         {METRIC_HOT_ATOMICS, SASS_ATOMIC},
+        {METRIC_HOT_SHARED_ATOMICS, SASS_SHARED_ATOMIC},
         {METRIC_HOT_CALLS, SASS_CALL},
         {METRIC_HOT_ASYNC_COPIES, SASS_ASYNC_COPY},
         {METRIC_HOT_BULK_COPIES, SASS_BULK_COPY},
@@ -315,6 +385,8 @@ static void set_hot(struct metrics *m, const struct counts *c) {
     metrics_set(m, METRIC_HOT_DIVISIONS, divisions(c));
     metrics_set(m, METRIC_HOT_GUARDED, c->n_guarded);
     metrics_set(m, METRIC_HOT_CONSTANTS, c->constants);
+    metrics_set(m, METRIC_HOT_FENCES, c->fences);
+    metrics_set(m, METRIC_HOT_ISSUE_CYCLES, c->cycles);
     set_mean(m, METRIC_HOT_LOAD_BYTES, c, SASS_GLOBAL_LOAD);
     set_mean(m, METRIC_HOT_STORE_BYTES, c, SASS_GLOBAL_STORE);
     set_mean(m, METRIC_HOT_SHARED_LOAD_BYTES, c, SASS_SHARED_LOAD);
@@ -332,6 +404,7 @@ void sass_metrics(const struct sass_kernel *k, struct metrics *m) {
     metrics_set(m, METRIC_CODE_TENSOR_GROUP, all.of[SASS_TENSOR_GROUP]);
     metrics_set(m, METRIC_CODE_ATOMICS, all.of[SASS_ATOMIC]);
     set_hot(m, &hot);
+    set_accesses(m, k);
     int loads, bytes;
     sass_in_flight(k, &loads, &bytes);
     if (hot.of[SASS_GLOBAL_LOAD] > 0 && hot.of[SASS_ASYNC_COPY] + hot.of[SASS_BULK_COPY] == 0) {

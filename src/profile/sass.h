@@ -41,6 +41,7 @@ enum sass_kind {
     SASS_MATRIX_LOAD,  // ldmatrix
     SASS_ASYNC_COPY,   // cp.async
     SASS_BULK_COPY,    // by the copy engine of the multiprocessor
+    SASS_TEXTURE,      // loads and stores by the texture units
     SASS_ATOMIC,
     SASS_SHARED_ATOMIC,
     SASS_WARP,     // shuffles and votes
@@ -54,16 +55,21 @@ enum sass_kind {
 };
 
 enum { SASS_BYTES = 16 };  // of an instruction
+#define SASS_STRIDE_UNKNOWN INT32_MIN
+#define SASS_STRIDE_OF_LAUNCH INT32_MAX  // a parameter times the number of the thread
 
 struct sass_instruction {
     uint8_t kind;     // enum sass_kind
     uint16_t code;    // bits 0..8
     uint8_t bytes;    // that a thread accesses; 0: it does not
     bool is_guarded;  // by a predicate
+    bool is_indexed;  // of an access: its first operand is a register
+    uint8_t cycles;   // until the next one may issue, as the compiler wrote
     uint8_t sets;     // barrier that its result will release, 0..5; 7: none
     uint8_t frees;    // barrier that it releases once its operands are read; 7: none
     uint8_t waits;    // barriers that it waits for, a bit each
     int32_t target;   // of a branch, in instructions from the start; -1: none, or not known
+    int32_t stride;   // bytes from what a thread accesses to what the next one of its warp does
 };
 
 struct sass_loop {

@@ -95,6 +95,8 @@ json_t *advice_to_json(const struct advice *d) {
                   "lessons", d->n_lessons, "priors", priors, "starts", starts, "blocks", blocks);
     if (d->is_start_first)
         json_object_set_new(json, "start_first", json_true());
+    if (d->is_weighed)
+        json_object_set_new(json, "weighed", json_true());
     return json;
 }
 
@@ -153,5 +155,6 @@ bool advice_from_json(struct arena *a, const json_t *json, struct advice *d, str
     // Runs of before it was kept began with the default kernel.
     d->is_start_first =
         json_object_get(json, "start_first") && json_read_bool(&r, json, "start_first");
+    d->is_weighed = json_object_get(json, "weighed") && json_read_bool(&r, json, "weighed");
     return json_reader_done(&r, err);
 }

@@ -48,6 +48,9 @@ struct advice {
     struct advice_start starts[ADVICE_STARTS_MAX];
     int n_starts;
     bool is_start_first;  // the first of them is expected to be faster than the default kernel
+    // Only the first champion is judged before anything else where the policy can weigh the others
+    // with whatever else could be tried. Records of before this was kept say no.
+    bool is_weighed;
     struct advice_block *blocks;
     int n_blocks;
 };

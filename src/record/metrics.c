@@ -48,6 +48,11 @@ void metrics_merge(struct metrics *m, const struct metrics *from) {
         metrics_set(m, (enum metric_id)i, metrics_get(from, (enum metric_id)i));
 }
 
+bool metric_is_possible(enum metric_id id, double value) {
+    static const double MOST = 2;
+    return value >= 0 && (metric_table[id].unit != UNIT_SHARE || value <= MOST);
+}
+
 bool metric_find(const char *name, enum metric_id *id) {
     for (int i = 0; i < METRIC_COUNT; i++)
         if (strcmp(metric_table[i].name, name) == 0) {

@@ -52,6 +52,10 @@ int metrics_count(const struct metrics *m);
 // Take over what `from` has.
 void metrics_merge(struct metrics *m, const struct metrics *from);
 
+// Could somebody have measured that? Nothing is negative, and no share far above all of something:
+// ncu itself goes to 130% where its passes differ.
+bool metric_is_possible(enum metric_id id, double value);
+
 bool metric_find(const char *name, enum metric_id *id);  // by its key; false: unknown
 // By the vendor's name; `rank` is its place among the names of the metric, 0 the best.
 bool metric_find_counter(const char *counter, enum metric_id *id, int *rank);

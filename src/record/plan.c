@@ -98,10 +98,10 @@ static json_t *numbers_to_json(const int64_t *values, int n) {
 }
 
 static json_t *shape_to_json(const struct plan_shape *s) {
-    return json_pack("{s:o, s:o, s:I, s:o, s:b}", "grid", numbers_to_json(s->grid, 3), "block",
+    return json_pack("{s:o, s:o, s:I, s:o, s:b, s:b}", "grid", numbers_to_json(s->grid, 3), "block",
                      numbers_to_json(s->block, 3), "shared", (json_int_t)s->shared_bytes, "cluster",
                      s->cluster[0] ? numbers_to_json(s->cluster, 3) : json_null(), "cooperative",
-                     (int)s->is_cooperative);
+                     (int)s->is_cooperative, "programmatic", (int)s->is_programmatic);
 }
 
 static json_t *call_to_json(const struct plan_step *s, json_t *args) {
@@ -230,6 +230,7 @@ static void shape_from_json(struct json_reader *r, const json_t *json, struct pl
                numbers_from_json(r, json, "cluster", s->cluster, 3) == 3);
     s->shared_bytes = json_read_int(r, json, "shared");
     s->is_cooperative = json_read_bool(r, json, "cooperative");
+    s->is_programmatic = json_read_bool(r, json, "programmatic");
     for (int i = 0; ok && i < 3; i++)
         ok = s->grid[i] > 0 && s->block[i] > 0 && s->block[i] <= 1024 && s->cluster[i] >= 0;
     if (!ok || s->shared_bytes < 0 || s->shared_bytes > INT32_MAX)

@@ -10,13 +10,17 @@
 //
 //     #pragma hone tensormap xa = x dims(K, M) strides(4*K) box(32, 128) swizzle(128)
 //     #pragma hone launch rows grid(M, 2) block(256) shared(4*N) cluster(2, 1, 1) args(xa, y)
+//     #pragma hone launch more grid(M) block(256) programmatic args(y, z)
+//
+// `programmatic`: it may begin before the launch before it has ended, as programmatic dependent
+// launches do; it waits for that one by itself (griddepcontrol.wait).
 //
 // A step may also be a call of a library by our own host code (ir/library_call.h). Only the
 // lowering of a kernel block writes one: in source that somebody wrote it is a mistake.
 //
-// Steps run in order, each to its end before the next begins. Expressions: integers, dims,
-// THREADS (tier C) or SMS (tier D), + - * / %, min max ceildiv, parentheses; they are evaluated
-// here, once, when the plan is parsed.
+// Steps run in order, each to its end before the next begins unless that is programmatic.
+// Expressions: integers, dims, THREADS (tier C) or SMS (tier D), + - * / %, min max ceildiv,
+// parentheses; they are evaluated here, once, when the plan is parsed.
 #pragma once
 
 #include <jansson.h>
@@ -67,6 +71,7 @@ struct plan_shape {
     int64_t shared_bytes;  // dynamic
     int64_t cluster[3];    // 0: none
     bool is_cooperative;
+    bool is_programmatic;  // may begin before the launch before it has ended
 };
 
 enum step_kind { STEP_LAUNCH, STEP_FILL, STEP_CALL };

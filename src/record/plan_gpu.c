@@ -62,6 +62,7 @@ static void cluster(struct plan_reader *r, struct plan_step *s) {
 }
 
 // gpu_clause = "block" extents | "shared" "(" expression ")" | "cluster" extents | "cooperative"
+//            | "programmatic"
 bool reader_gpu_clause(struct plan_reader *r, struct plan_step *s, const char *clause) {
     if (strcmp(clause, "block") == 0 && !s->shape.block[0])
         block(r, s);
@@ -71,13 +72,31 @@ bool reader_gpu_clause(struct plan_reader *r, struct plan_step *s, const char *c
         cluster(r, s);
     else if (strcmp(clause, "cooperative") == 0 && !s->shape.is_cooperative)
         s->shape.is_cooperative = true;
+    else if (strcmp(clause, "programmatic") == 0 && !s->shape.is_programmatic)
+        s->shape.is_programmatic = true;
     else
         return false;
     return true;
 }
 
+// What begins early overlaps a launch of this plan, never what came before the call.
+static void check_programmatic(struct plan_reader *r, const struct plan_step *s) {
+    const struct plan *p = r->plan;
+    const struct plan_step *before = p->n_steps > 1 ? &p->steps[p->n_steps - 2] : NULL;
+    if (!s->shape.is_programmatic || r->failed)
+        return;
+    if (!r->context->cluster_max)
+        reader_fail(r, "this device has no programmatic launches");
+    else if (s->shape.is_cooperative)
+        reader_fail(r, "launch '%s' is cooperative, so it cannot be programmatic", s->function);
+    else if (!before || before->kind != STEP_LAUNCH)
+        reader_fail(r, "launch '%s' is programmatic, but no launch comes right before it",
+                    s->function);
+}
+
 void reader_check_gpu_launch(struct plan_reader *r, const struct plan_step *s) {
     const struct plan_shape *h = &s->shape;
+    check_programmatic(r, s);
     if (!h->block[0])
         reader_fail(r, "launch '%s' has no block(...)", s->function);
     for (int i = 0; i < 3 && h->cluster[0]; i++)

@@ -150,7 +150,9 @@ static void launch(struct plan_reader *r) {
         } else if (!is_gpu || !reader_gpu_clause(r, s, clause)) {
             reader_fail(r, "unexpected '%s'; a launch has grid(...)%s and args(...), once each",
                         clause,
-                        is_gpu ? ", block(...), shared(...), cluster(...), cooperative" : "");
+                        is_gpu ? ", block(...), shared(...), cluster(...), cooperative, "
+                                 "programmatic"
+                               : "");
         }
     }
     if (!s->grid)

@@ -379,7 +379,10 @@ void report_page(struct str *out, const struct run_view *v, const char *graph) {
     str_puts(out, "<footer>made by hone ");
     page_text(out, v->run.version);
     str_printf(out, "; again with: hone report %lld --html FILE --store ", (long long)v->run.id);
-    page_text(out, v->store);
+    struct str path = {0};
+    str_put_quoted(&path, v->store);
+    page_text(out, str_text(&path));
+    str_reset(&path);
     str_puts(out, "</footer>\n");
     page_end(out);
     arena_reset(&a);

@@ -17,9 +17,11 @@ struct str;
 struct run_view {
     struct run run;
     struct search_node *nodes;
-    int n_nodes;         // 0 where the nodes were not asked for
-    bool is_running;     // some process works on it now
-    const char *store;   // path of the store
+    int n_nodes;        // 0 where the nodes were not asked for
+    bool is_running;    // some process works on it now
+    const char *store;  // path of the store
+    // " --store PATH" where the commands that a text names have to say it; NULL: they need not.
+    const char *store_option;
     struct spend spend;  // on a model; all zero without one
     struct role_spend {
         const char *role;  // "plan", "code", "debug"

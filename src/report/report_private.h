@@ -32,6 +32,8 @@ double report_least_bytes(const struct run *r);
 // "memory-bound; speed of light 1.1 ms, reach 1.3 ms, limit 555 µs (...)"; NULL when the run has no
 // bound.
 const char *report_bound_line(struct arena *a, const struct run *r);
+// " --store PATH" where a command that the text names needs it, else "".
+const char *report_store(const struct run_view *v);
 // "88% of reach, 71% of the speed of light" of a time; "" when neither is known.
 const char *report_fractions(struct arena *a, const struct run *r, double seconds);
 

@@ -37,8 +37,9 @@ static void say_champion(struct str *out, const struct run_view *v, const struct
     if (n->candidate.kernel)
         report_indented(out, n->candidate.kernel, 10);
     else
-        str_printf(out, "%10ssource in %s; hone show %lld.%d --source has it\n", "",
-                   tier_language(n->candidate.tier), (long long)v->run.id, n->number);
+        str_printf(out, "%10ssource in %s; hone show %lld.%d%s --source has it\n", "",
+                   tier_language(n->candidate.tier), (long long)v->run.id, n->number,
+                   report_store(v));
 }
 
 static void say_stop(struct str *out, const struct run_view *v) {
@@ -68,21 +69,22 @@ void report_result(struct str *out, const struct run_view *v) {
                    v->run.null_kernel ? "the problem is degenerate" : "no candidate passed");
     report_unresolved(out, v);
     say_stop(out, v);
-    str_printf(out, "stored    run %lld in %s; see hone report %lld\n", (long long)v->run.id,
-               v->store, (long long)v->run.id);
+    str_printf(out, "stored    run %lld in %s; see hone report %lld%s\n", (long long)v->run.id,
+               v->store, (long long)v->run.id, report_store(v));
     if (n)
-        str_printf(out, "next      hone export %lld -o %s-kernel\n", (long long)v->run.id,
-                   v->run.problem_name);
+        str_printf(out, "next      hone export %lld%s -o %s-kernel\n", (long long)v->run.id,
+                   report_store(v), v->run.problem_name);
     if (v->run.state == RUN_DONE)
         return;
-    str_printf(out, "next      hone optimize --resume %lld\n", (long long)v->run.id);
+    str_printf(out, "next      hone optimize --resume %lld%s\n", (long long)v->run.id,
+               report_store(v));
     bool has_any = false;
     for (int i = 0; i < v->n_nodes; i++)
         has_any = has_any || isfinite(report_time(&v->nodes[i]));
     if (has_any)
         str_printf(out,
-                   "          hone export %lld -o %s-kernel: the fastest so far, not confirmed\n",
-                   (long long)v->run.id, v->run.problem_name);
+                   "          hone export %lld%s -o %s-kernel: the fastest so far, not confirmed\n",
+                   (long long)v->run.id, report_store(v), v->run.problem_name);
 }
 
 json_t *report_champion_json(const struct run_view *v) {

@@ -81,8 +81,9 @@ static void say_result(struct str *out, const struct run_view *v, const struct s
     if (n->candidate.kernel)
         report_indented(out, n->candidate.kernel, 2);
     else
-        str_printf(out, "  source in %s; hone show %lld.%d --source has it\n",
-                   tier_language(n->candidate.tier), (long long)v->run.id, n->number);
+        str_printf(out, "  source in %s; hone show %lld.%d%s --source has it\n",
+                   tier_language(n->candidate.tier), (long long)v->run.id, n->number,
+                   report_store(v));
     str_puts(out, "\nMeasured:");
     report_wrap(out, m->method ? m->method : "", 9, 2);
     if (m->clocks) {

@@ -96,6 +96,10 @@ const char *report_bound_line(struct arena *a, const struct run *r) {
     return read_bound(r, &b) ? bound_line(a, &b) : NULL;
 }
 
+const char *report_store(const struct run_view *v) {
+    return v->store_option ? v->store_option : "";
+}
+
 const char *report_fractions(struct arena *a, const struct run *r, double seconds) {
     double reach = report_reach(r) / seconds, light = report_light(r) / seconds;
     const char *first =

@@ -71,6 +71,17 @@ static void note_two_times(struct str *out, const struct run_view *v,
 // By how much more time is recommended where there was too little.
 enum { LONGER = 3 };
 
+// The command that gives the run more of what it ended for.
+static void put_longer(struct str *out, const struct run_view *v) {
+    const struct run *r = &v->run;
+    bool is_by_evals = r->stop_reason && strcmp(r->stop_reason, "evals") == 0;
+    str_printf(out, "hone optimize --resume %lld%s", (long long)r->id, report_store(v));
+    if (is_by_evals)
+        str_printf(out, " --evals %lld", LONGER * (long long)r->max_evals);
+    else
+        str_printf(out, " --seconds %.0f", LONGER * r->max_seconds);
+}
+
 // Those that came through a race when the time was over.
 static void note_unjudged(struct str *out, const struct run_view *v) {
     int n = 0;
@@ -80,11 +91,10 @@ static void note_unjudged(struct str *out, const struct run_view *v) {
     if (n == 0 || v->run.state != RUN_DONE || !reason || strcmp(reason, "seconds") != 0)
         return;
     struct str text = {0};
-    str_printf(&text,
-               "%d that %s proposed %s not judged, as the time was over; hone optimize --resume "
-               "%lld --seconds %.0f goes on with %s.",
-               n, n == 1 ? "was" : "were", n == 1 ? "was" : "were", (long long)v->run.id,
-               LONGER * v->run.max_seconds, n == 1 ? "it" : "them");
+    str_printf(&text, "%d that %s proposed %s not judged, as the time was over; ", n,
+               n == 1 ? "was" : "were", n == 1 ? "was" : "were");
+    put_longer(&text, v);
+    str_printf(&text, " goes on with %s.", n == 1 ? "it" : "them");
     put_note(out, str_text(&text));
     str_reset(&text);
 }
@@ -112,13 +122,15 @@ static void say_unresolved(struct str *out, const struct run_view *v,
     if (n && disturbed > BUSY)
         str_printf(&text,
                    " The machine is busy, %.0f%% of the pairs were disturbed: a quieter one "
-                   "would help, or more time:",
+                   "would help, or a longer run:",
                    100 * disturbed);
     else if (n)
-        str_puts(&text, " More time would help:");
-    if (n)
-        str_printf(&text, " hone optimize --resume %lld --seconds %.0f.", (long long)v->run.id,
-                   LONGER * v->run.max_seconds);
+        str_puts(&text, " A longer run would help:");
+    if (n) {
+        str_puts(&text, " ");
+        put_longer(&text, v);
+        str_puts(&text, ".");
+    }
     put_note(out, str_text(&text));
     str_reset(&text);
 }

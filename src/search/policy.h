@@ -40,6 +40,9 @@ struct policy {
     // s->own: the result must not depend on the order. May be NULL: it keeps nothing.
     void (*note)(const struct search_context *c, struct search_state *s, int node);
     const struct policy_setting *settings;  // may be NULL: it has none
+    // It has champions from memory (record/advice.h) among what it proposes, so that they need not
+    // all be judged before anything else.
+    bool weighs_starts;
 };
 
 #define POLICY(name) extern const struct policy policy_##name;

@@ -1,8 +1,9 @@
 // A model of the times instead of a walk through the tree.
 //
 // What could be tried next is a pool: all moves of all nodes that work, the best of all legal
-// blocks by the closed form (family/moves_far.h), and the default kernel. From the times so far,
-// and from those that memory has of the problem's siblings (record/advice.h), a model
+// blocks by the closed form (family/moves_far.h), the default kernel, and the champions of siblings
+// that memory has (record/advice.h). From the times so far,
+// and from those that memory has of siblings' blocks, a model
 // (search/surrogate.h) says by how much each is expected to be faster than the champion, and the
 // one with the most is next. So it looks far away while little is known, knows after a few
 // evaluations which knobs matter, and does not try the neighbours of a slow kernel one by one.
@@ -64,6 +65,7 @@ struct item {
     const struct action *action;    // of the finding
     const char *bottleneck;         // class of what limits the parent; NULL: not known
     double from;                    // closed form of the parent's block, as a move's prior
+    bool is_start;                  // a sibling's champion
     double gain;                    // that is expected; below 0: not to be tried
 };
 
@@ -84,7 +86,7 @@ struct pool {
     int n_sources;
     struct sample siblings[ADVICE_BLOCKS_MAX];  // from memory
     int n_siblings;
-    struct item *elsewhere;  // of no node's: the default kernel
+    struct item *elsewhere;  // of no node's: the default kernel, champions of siblings
     int n_elsewhere;
 };
 
@@ -174,20 +176,35 @@ static void know_far(const struct search_context *c, struct search_state *s, str
     k->n_far = n;
 }
 
+static struct move move_to(const struct search_context *c, struct search_state *s, struct kernel *k,
+                           const char *words) {
+    return (struct move){.words = words,
+                         .kernel = k,
+                         .text = kernel_print(&s->arena, k),
+                         .prior = moves_prior(c->problem, c->target, k)};
+}
+
 // From stages that somebody gave (--start) many moves lead to the default kernel, each of which
-// would have to be judged.
-static void know_default(const struct search_context *c, struct search_state *s, struct pool *p) {
+// would have to be judged; to a sibling's champion there may be no moves at all.
+static void know_elsewhere(const struct search_context *c, struct search_state *s, struct pool *p) {
+    const struct advice *d = c->advice;
+    struct move *moves = arena_array(&s->arena, struct move, 1 + ADVICE_STARTS_MAX);
     struct kernel *k =
         policy_setting(c, DEFAULT) > 0 ? lower_initial(&s->arena, c->problem, c->target) : NULL;
-    if (!k)
-        return;
-    struct move *m = arena_new(&s->arena, struct move);
-    *m = (struct move){.words = "the default kernel",
-                       .kernel = k,
-                       .text = kernel_print(&s->arena, k),
-                       .prior = moves_prior(c->problem, c->target, k)};
-    p->elsewhere = items_of(c, s, 0, NAN, m, 1);
-    p->n_elsewhere = 1;
+    int n = 0, n_own = k != NULL;
+    if (k)
+        moves[n++] = move_to(c, s, k, "the default kernel");
+    for (int i = 0; d && d->is_weighed && i < d->n_starts; i++) {
+        struct error ignored = {0};
+        k = d->starts[i].is_default ? NULL : read_block(&s->arena, d->starts[i].kernel);
+        if (k && lower_check(&s->arena, c->problem, c->target, k, &ignored))
+            moves[n++] =
+                move_to(c, s, k, arena_printf(&s->arena, "the champion of %s", d->starts[i].words));
+    }
+    p->elsewhere = items_of(c, s, 0, NAN, moves, n);
+    p->n_elsewhere = n;
+    for (int i = n_own; i < n; i++)
+        p->elsewhere[i].is_start = true;
 }
 
 // ---- the model
@@ -297,7 +314,7 @@ static int far_of(const struct known *k) {
 static struct item *next_item(const struct search_context *c, struct pool *p) {
     struct item *best = NULL;
     take_best(p->elsewhere, p->n_elsewhere, &best);
-    // With memory the champions of siblings are judged at once, and its times say what is next.
+    // With memory the nearest sibling's champion is judged at once, and its times say what is next.
     if (best && policy_setting(c, DEFAULT) > 1 && !(c->advice && c->advice->n_starts > 0))
         return best;
     for (int i = 0; i < p->n_sources; i++) {
@@ -372,7 +389,7 @@ static struct proposal proposal_of(struct arena *a, const struct item *x) {
                              .reason = f ? arena_printf(a, "%s: %s; %s; %s", f->tool, f->cause,
                                                         x->action->words, by_model)
                                          : by_model,
-                             .by = "expert",
+                             .by = x->is_start ? "memory" : "expert",
                              .tool = f ? f->tool : NULL,
                              .expected = NAN};
 }
@@ -383,7 +400,7 @@ static int propose_known(const struct search_context *c, struct search_state *s,
     if (!p) {
         s->own = p = arena_new(&s->arena, struct pool);
         know_siblings(c, s, p);
-        know_default(c, s, p);
+        know_elsewhere(c, s, p);
     }
     int got = 0;
     if (!follow(c, s, p))
@@ -416,4 +433,5 @@ const struct policy policy_surrogate = {
     .summary = "a model of the times so far says what is worth the next evaluation",
     .propose = propose,
     .settings = settings,
+    .weighs_starts = true,
 };

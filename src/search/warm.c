@@ -1,7 +1,9 @@
 // Kernels that memory begins with (record/advice.h): children of the root, proposed before anything
-// else, all in one transaction. They race and are judged like any other; where there is no race the
+// else, all in one transaction. They race and are judged like any other. Where there is no race the
 // first of them is judged before the root, if it is expected to be faster: a run that is cut short
-// has the better one. Its pairs are with the root all the same, and the root is judged next.
+// has the better one. Its pairs are with the root all the same, and the root is judged next. Other
+// siblings' champions are left to the policy there, if it can weigh them: each costs an evaluation,
+// and what the nearest sibling's took says whether they are worth one.
 #include <string.h>
 
 #include "base/arena.h"
@@ -9,9 +11,11 @@
 #include "base/log.h"
 #include "family/lower.h"
 #include "lang/lang.h"
+#include "mind/proposer.h"
 #include "record/advice.h"
 #include "record/run.h"
 #include "search/decide.h"
+#include "search/policy.h"
 #include "search/search_loop.h"
 
 int loop_count_warm(const struct loop *l) {
@@ -43,6 +47,12 @@ static bool is_new(const struct loop *l, const struct decision *before, int n,
     return candidate_code(&l->nodes[0].candidate) != code;
 }
 
+static bool is_left_to_policy(const struct loop *l) {
+    const struct search_context *c = &l->job->context;
+    return c->advice->is_weighed && c->policy->weighs_starts && !c->proposer->can_repair &&
+           !loop_races(l);
+}
+
 bool loop_add_warm(struct loop *l, struct error *err) {
     const struct advice *d = l->job->context.advice;
     const struct run *run = l->run;
@@ -52,11 +62,13 @@ bool loop_add_warm(struct loop *l, struct error *err) {
                           : ADVICE_STARTS_MAX;
     if (!d || l->n_nodes != 1 || l->nodes[0].state != NODE_PROPOSED)
         return true;
-    for (int i = 0; i < d->n_starts && n < most; i++) {
+    bool is_one_enough = is_left_to_policy(l), has_champion = false;
+    for (int i = 0; i < d->n_starts && n < most && !(is_one_enough && has_champion); i++) {
         const struct advice_start *s = &d->starts[i];
         struct candidate c;
         if (!lower_start(l, s->kernel, &c) || !is_new(l, decisions, n, &c))
             continue;
+        has_champion |= !s->is_default;
         decisions[n++] = (struct decision){
             .parent = 0,
             .move = s->is_default ? "the default kernel"

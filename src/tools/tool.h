@@ -86,6 +86,7 @@ extern const struct tool tool_coalesce;    // scattered global accesses
 extern const struct tool tool_banks;       // conflicts in shared memory
 extern const struct tool tool_flight;      // too few loads under way
 extern const struct tool tool_reuse;       // too little arithmetic for each shared read
+extern const struct tool tool_serial;      // products of warpgroups wait for one another
 extern const struct tool tool_tensor;      // matrix units not used, not fully, or not fed
 extern const struct tool tool_slow;        // divisions, functions, 64-bit indices
 extern const struct tool tool_convert;     // conversions between types

@@ -36,6 +36,21 @@ static bool is_shared(struct arena *a, const struct tool_subject *s, struct find
     return true;
 }
 
+// The same read off the code, where nobody counted.
+static bool is_shared_code(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    double hot = subject_get(s, METRIC_HOT_SHARED_ATOMICS);
+    double all = subject_get(s, METRIC_HOT_INSTRUCTIONS);
+    bool is_loop = subject_get(s, METRIC_CODE_LOOPS) > 0;
+    if (metrics_has(s->metrics, METRIC_SHARED_ATOMICS) || !is_loop || !(hot > 5 * MANY * all))
+        return false;
+    f->severity = SEVERITY_MEDIUM;
+    f->cause = "atomics on shared memory in the hot loop: threads that meet at one go one by one";
+    f->evidence = arena_printf(a, "%.0f of %.0f instructions of the hot loop", hot, all);
+    tool_add_number(f, METRIC_HOT_SHARED_ATOMICS, hot, 5 * MANY * all);
+    tool_add_actions(f, s, fewer_shared, ARRAY_LEN(fewer_shared));
+    return true;
+}
+
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
     double requests =
         subject_get(s, METRIC_ATOMIC_REQUESTS) + subject_get(s, METRIC_REDUCTION_REQUESTS);
@@ -45,7 +60,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
         subject_get(s, METRIC_CODE_LOOPS) > 0 ? hot / subject_get(s, METRIC_HOT_INSTRUCTIONS) : 0;
     double share = isfinite(executed) ? executed : code;
     if (!(share > MANY))
-        return is_shared(a, s, f);
+        return is_shared(a, s, f) || is_shared_code(a, s, f);
     // Where nothing is busy the warps wait, and what they wait for are these.
     bool is_waiting = isfinite(executed) && s->measured.kind == CLASS_LATENCY;
     f->severity = share > BAD || is_waiting ? SEVERITY_HIGH : SEVERITY_MEDIUM;

@@ -16,12 +16,34 @@ static const struct action spread[] = {
     WORDS("read shared memory along rows, 16 bytes a thread"),
 };
 
+// What the code says of it where nobody counted: by the distance of a warp's addresses.
+static bool examine_code(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    static const double SOME = 1.5, MANY = 4;
+    double passes = subject_get(s, METRIC_CODE_SHARED_PASSES);
+    if (!(passes > SOME))
+        return false;
+    f->severity = passes >= MANY ? SEVERITY_MEDIUM : SEVERITY_LOW;
+    f->cause = "accesses to shared memory conflict in its banks";
+    f->evidence = arena_printf(
+        a, "by the addresses in the code %.1f passes in the mean where one would do", passes);
+    // Each pass takes the place of an instruction.
+    double all = subject_get(s, METRIC_HOT_INSTRUCTIONS),
+           shared =
+               subject_get(s, METRIC_HOT_SHARED_LOADS) + subject_get(s, METRIC_HOT_SHARED_STORES);
+    f->expected_gain = 1 + shared / all * (passes - 1);
+    tool_add_number(f, METRIC_CODE_SHARED_PASSES, passes, SOME);
+    tool_add_actions(f, s, spread, ARRAY_LEN(spread));
+    return true;
+}
+
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    if (!metrics_has(s->metrics, METRIC_SHARED_WAVEFRONTS))
+        return examine_code(a, s, f);
     double loads = subject_get(s, METRIC_SHARED_LOAD_CONFLICTS);
     double stores = subject_get(s, METRIC_SHARED_STORE_CONFLICTS);
     double passes = subject_get(s, METRIC_SHARED_WAVEFRONTS);
     double share = (loads + stores) / passes, busy = subject_get(s, METRIC_L1_BUSY);
-    if (!(passes > 0) || !(share > TOLERATED))
+    if (!(passes > 0) || !(share > TOLERATED) || isnan(busy))
         return false;
     share = share > 1 ? 1 : share;
     f->severity = busy < 0.3 ? SEVERITY_LOW : share > BAD ? SEVERITY_HIGH : SEVERITY_MEDIUM;
@@ -44,8 +66,5 @@ const struct tool tool_banks = {
     .summary = "bank conflicts in shared memory",
     .devices = ON_GPU,
     .of_launches = true,
-    .n_needs = 4,
-    .needs = {METRIC_SHARED_LOAD_CONFLICTS, METRIC_SHARED_STORE_CONFLICTS, METRIC_SHARED_WAVEFRONTS,
-              METRIC_L1_BUSY},
     .examine = examine,
 };

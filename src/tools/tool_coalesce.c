@@ -31,6 +31,26 @@ static double used_of(const struct tool_subject *s, bool is_store) {
     return fmin(1, (isfinite(width) ? width : WIDEST) / (sectors / requests));
 }
 
+// What the code says of it where nobody counted: by the distance of a warp's addresses. What of the
+// rest is used later, from L1, it does not say.
+static bool examine_code(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    double load = subject_get(s, METRIC_CODE_LOAD_USED);
+    double store = subject_get(s, METRIC_CODE_STORE_USED);
+    bool is_store = store < load || isnan(load);
+    double used = is_store ? store : load;
+    if (!(used < USED) || s->measured.kind == CLASS_COMPUTE)
+        return false;
+    f->severity = used < BAD ? SEVERITY_MEDIUM : SEVERITY_LOW;
+    f->cause = arena_printf(a, "global %s of a warp are scattered", is_store ? "stores" : "loads");
+    f->evidence = arena_printf(a,
+                               "by the addresses in the code %.0f%% of the bytes that a warp %s at "
+                               "a time are used",
+                               100 * used, is_store ? "writes" : "fetches");
+    tool_add_number(f, is_store ? METRIC_CODE_STORE_USED : METRIC_CODE_LOAD_USED, used, USED);
+    tool_add_actions(f, s, together, ARRAY_LEN(together));
+    return true;
+}
+
 static double gain_of(double busy, double spared) {
     return 1 / (1 - (isfinite(busy) ? busy : 1) * (isfinite(spared) ? spared : 0));
 }
@@ -40,7 +60,7 @@ static bool is_for_writes(const struct tool_subject *s, bool is_store) {
     return is_store && subject_fills(s) > 0;
 }
 
-static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+static bool examine_counters(struct arena *a, const struct tool_subject *s, struct finding *f) {
     double load = used_of(s, false), store = used_of(s, true);
     bool is_store = store < load || isnan(load);
     double used = is_store ? store : load;
@@ -64,6 +84,12 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     tool_add_number(f, is_store ? METRIC_STORE_SECTORS : METRIC_LOAD_SECTORS, sectors, NAN);
     tool_add_actions(f, s, together, ARRAY_LEN(together));
     return true;
+}
+
+static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    bool is_counted = isfinite(used_of(s, false)) || isfinite(used_of(s, true)) ||
+                      metrics_has(s->metrics, METRIC_LOAD_SECTORS);
+    return is_counted ? examine_counters(a, s, f) : examine_code(a, s, f);
 }
 
 const struct tool tool_coalesce = {

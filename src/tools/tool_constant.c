@@ -23,7 +23,24 @@ static double cycles_of(const struct tool_subject *s) {
     return subject_get(s, METRIC_STALL_IMC) + (is_indexed && isfinite(queue) ? queue : 0);
 }
 
+// What the code says of it where nobody counted: addresses that are not the same for a warp.
+static bool examine_code(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    static const double MANY = 0.05;  // of the instructions
+    double loads = subject_get(s, METRIC_HOT_CONSTANTS);
+    double all = subject_get(s, METRIC_HOT_INSTRUCTIONS);
+    if (!(loads > MANY * all))
+        return false;
+    f->severity = SEVERITY_MEDIUM;
+    f->cause = "threads of a warp read constants at addresses of their own, one after the other";
+    f->evidence = arena_printf(a, "%.0f of %.0f instructions of the hot part", loads, all);
+    tool_add_number(f, METRIC_HOT_CONSTANTS, loads, MANY * all);
+    tool_add_actions(f, s, other, ARRAY_LEN(other));
+    return true;
+}
+
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    if (!metrics_has(s->metrics, METRIC_STALL_IMC))
+        return examine_code(a, s, f);
     double cycles = cycles_of(s), all = subject_stalls(s);
     double share = cycles / all, issue = subject_get(s, METRIC_ISSUE_BUSY);
     if (!(share > MUCH))
@@ -32,7 +49,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     f->cause = "warps wait for constants";
     f->evidence =
         arena_printf(a, "%.1f of %.1f cycles between two instructions of a warp", cycles, all);
-    f->expected_gain = 1 / (1 - fmin(share, 0.95));
+    f->expected_gain = subject_rest(s, 1 / (1 - fmin(share, 0.95)));
     tool_add_number(f, METRIC_STALL_IMC, subject_get(s, METRIC_STALL_IMC), MUCH * all);
     tool_add_number(f, METRIC_HOT_CONSTANTS, subject_get(s, METRIC_HOT_CONSTANTS), NAN);
     tool_add_actions(f, s, other, ARRAY_LEN(other));
@@ -44,7 +61,5 @@ const struct tool tool_constant = {
     .summary = "time that constants take to come",
     .devices = ON_GPU,
     .of_launches = true,
-    .n_needs = 1,
-    .needs = {METRIC_STALL_IMC},
     .examine = examine,
 };

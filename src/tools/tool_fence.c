@@ -13,7 +13,28 @@ static const struct action fewer[] = {
           "(cuda::atomic_ref) instead of a fence for everything"),
 };
 
+// What the code says of it where nobody counted: fences in a loop, or one after the other. One at
+// the end, before a flag is set, is how it should be.
+static bool examine_code(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    enum { SEVERAL = 4 };
+    static const double MANY = 0.02;  // of the instructions
+    double fences = subject_get(s, METRIC_HOT_FENCES),
+           all = subject_get(s, METRIC_HOT_INSTRUCTIONS);
+    bool is_loop = subject_get(s, METRIC_CODE_LOOPS) > 0;
+    if (!(fences >= (is_loop ? 1 : SEVERAL)))
+        return false;
+    f->severity = fences > MANY * all ? SEVERITY_MEDIUM : SEVERITY_LOW;
+    f->cause = is_loop ? "memory fences in the hot loop" : "several memory fences";
+    f->evidence = arena_printf(a, "%.0f of %.0f instructions%s", fences, all,
+                               is_loop ? " of the hot loop" : "");
+    tool_add_number(f, METRIC_HOT_FENCES, fences, NAN);
+    tool_add_actions(f, s, fewer, ARRAY_LEN(fewer));
+    return true;
+}
+
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    if (!metrics_has(s->metrics, METRIC_STALL_MEMBAR))
+        return examine_code(a, s, f);
     double cycles = subject_get(s, METRIC_STALL_MEMBAR), all = subject_stalls(s);
     double share = cycles / all, issue = subject_get(s, METRIC_ISSUE_BUSY);
     if (!(share > MUCH))
@@ -22,7 +43,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     f->cause = "warps wait for memory fences";
     f->evidence =
         arena_printf(a, "%.1f of %.1f cycles between two instructions of a warp", cycles, all);
-    f->expected_gain = 1 / (1 - fmin(share, 0.95));
+    f->expected_gain = subject_rest(s, 1 / (1 - fmin(share, 0.95)));
     tool_add_number(f, METRIC_STALL_MEMBAR, cycles, MUCH * all);
     tool_add_number(f, METRIC_ISSUE_BUSY, issue, NAN);
     tool_add_actions(f, s, fewer, ARRAY_LEN(fewer));
@@ -34,7 +55,5 @@ const struct tool tool_fence = {
     .summary = "time at memory fences",
     .devices = ON_GPU,
     .of_launches = true,
-    .n_needs = 1,
-    .needs = {METRIC_STALL_MEMBAR},
     .examine = examine,
 };

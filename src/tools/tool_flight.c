@@ -47,10 +47,11 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
         return false;
     f->severity = part < BAD && !is_narrow ? SEVERITY_HIGH : SEVERITY_MEDIUM;
     f->cause = "too few loads are under way to keep memory busy";
-    f->evidence = arena_printf(a,
-                               "%.0f bytes a thread, %.1f KiB a multiprocessor; about %.1f KiB are "
-                               "needed to cover the latency",
-                               each, have / 1024, need / 1024);
+    f->evidence =
+        arena_printf(a,
+                     "%.0f byte%s a thread, %.1f KiB a multiprocessor; about %.1f KiB are "
+                     "needed to cover the latency",
+                     each, each == 1 ? "" : "s", have / 1024, need / 1024);
     f->expected_gain = subject_rest(s, 1 / part);
     tool_add_number(f, METRIC_BYTES_IN_FLIGHT, each, need / threads);
     tool_add_number(f, METRIC_LOADS_IN_FLIGHT, subject_get(s, METRIC_LOADS_IN_FLIGHT), NAN);

@@ -34,13 +34,17 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
         return false;
     bool is_known = s->analytic.kind != CLASS_UNKNOWN || s->measured.kind != CLASS_UNKNOWN;
     bool is_tiny = width < ELEMENT_BYTES && s->measured.memory_busy < 0.6;
-    f->severity = !is_known || 1 / s->gap >= 0.8 ? SEVERITY_LOW
-                  : is_tiny                      ? SEVERITY_HIGH
-                                                 : SEVERITY_MEDIUM;
-    if (isfinite(s->measured.memory_busy))
+    // Nobody counted, but there is nothing else in the code that could take the time.
+    bool is_all = !is_known && width < ELEMENT_BYTES && metrics_only_moves(s->metrics);
+    f->severity = is_all                           ? SEVERITY_MEDIUM
+                  : !is_known || 1 / s->gap >= 0.8 ? SEVERITY_LOW
+                  : is_tiny                        ? SEVERITY_HIGH
+                                                   : SEVERITY_MEDIUM;
+    if (isfinite(s->measured.memory_busy) || is_all)
         f->expected_gain = subject_rest(s, sqrt(WIDEST_BYTES / width));
     f->cause = "accesses to memory are narrow";
-    f->evidence = arena_printf(a, "%.3g bytes at once; %d are possible", width, WIDEST_BYTES);
+    f->evidence = arena_printf(a, "%.3g byte%s at once; %d are possible", width,
+                               width == 1 ? "" : "s", WIDEST_BYTES);
     tool_add_number(f, METRIC_HOT_LOAD_BYTES, subject_get(s, METRIC_HOT_LOAD_BYTES), WIDEST_BYTES);
     tool_add_number(f, METRIC_HOT_STORE_BYTES, subject_get(s, METRIC_HOT_STORE_BYTES),
                     WIDEST_BYTES);

@@ -20,7 +20,7 @@ const struct tool *const tools[] = {&tool_scalar,    &tool_width,      &tool_sta
                                     &tool_sums,      &tool_moved,      &tool_tail,
                                     &tool_faults,    &tool_sharing,    &tool_idle,
                                     &tool_copies,    &tool_host,       &tool_spill,
-                                    &tool_tensor,    &tool_starved,    &tool_path,
+                                    &tool_serial,    &tool_tensor,    &tool_starved,    &tool_path,
                                     &tool_coalesce,  &tool_banks,      &tool_atomics,
                                     &tool_fence,     &tool_precision,  &tool_slow,
                                     &tool_convert,   &tool_waves,      &tool_occupancy,
@@ -83,11 +83,16 @@ bool subject_is_disturbed(const struct tool_subject *s) {
 }
 
 double subject_stalls(const struct tool_subject *s) {
+    enum { REASONS = METRIC_STALL_WAIT - METRIC_STALL_BARRIER + 1 };
     double all = subject_get(s, METRIC_WARP_LATENCY), sum = 0;
+    int n = 0;
     for (int i = METRIC_STALL_BARRIER; i <= METRIC_STALL_WAIT; i++)
-        if (metrics_has(s->metrics, (enum metric_id)i))
+        if (metrics_has(s->metrics, (enum metric_id)i)) {
             sum += subject_get(s, (enum metric_id)i);
-    return isfinite(all) ? fmax(all, sum) : sum > 0 ? sum : NAN;
+            n++;
+        }
+    // A few of the reasons are not all of the waiting.
+    return isfinite(all) ? fmax(all, sum) : sum > 0 && 2 * n > REASONS ? sum : NAN;
 }
 
 double subject_waiting(const struct tool_subject *s, enum metric_id id) {
@@ -205,8 +210,9 @@ static bool ask(struct arena *a, const struct tool *t, const struct tool_subject
     // That something is far from what it could be is no fault that anybody could mend.
     if (t->is_symptom && f->severity > SEVERITY_MEDIUM)
         f->severity = SEVERITY_MEDIUM;
-    if (s->launch && isfinite(s->share)) {
+    if (s->launch)
         f->launch = s->launch;
+    if (s->launch && isfinite(s->share)) {
         f->share = s->share;
         // What is gained on a part of the time.
         f->expected_gain = 1 / (1 - s->share + s->share / f->expected_gain);

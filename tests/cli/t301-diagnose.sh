@@ -13,8 +13,9 @@ also '^  class     memory-bound .memory 89% busy'
 also '^  findings  saturated .low, confidence 0.9.: near the limit of memory; worth up to 1.13x$'
 also '^absent: machine code; name the cubin as well$'
 expect_match 0 "^absent: machine code: the cubin has no kernel of the profile's$" diagnose "$ncu/copy_raw.csv" "$cubin/twins_90a.cubin"
-expect_match 0 '^first$' diagnose "$cubin/lines_90a.cubin"
-printf '%s\n' "$got" | grep -A1 '^first$' | grep -q '^  findings  none$' || fail "an empty line: $got"
+printf '{"schema": "hone.diagnosis/1", "kernels": [{"name": "bare", "metrics": {"time_s": -1}}]}' >bare.json
+expect_match 0 '^bare$' diagnose bare.json
+printf '%s\n' "$got" | grep -A1 '^bare$' | grep -q '^  findings  none$' || fail "an empty line: $got"
 expect_match 0 '^  time      498 µs each, 2 launches; 67% of the time' diagnose "$ncu/copy_raw_comma.csv"
 expect_match 0 '^ncu, details page' diagnose "$ncu/copy_details.csv"
 expect_match 0 '^machine code: 16 kernels on any sm_90a$' diagnose "$cubin/twins_90a.cubin"
@@ -57,3 +58,13 @@ expect_match 0 '^ncu, raw page: 1 launch' env PATH="$TMP/bin" "$HONE" diagnose r
 printf '#!/bin/sh\necho "a newer version made this report" >&2\nexit 1\n' >bin/ncu
 expect_match 2 'ncu does not read it: a newer version made this report' \
     env PATH="$TMP/bin:/usr/bin:/bin" "$HONE" diagnose report.ncu-rep
+
+# Cut off, edited, or saved by a spreadsheet: what is whole and possible is read, the rest is named.
+tail -1 "$ncu/copy_raw.csv" | head -c 300 | cat "$ncu/copy_raw.csv" - >cut.csv
+expect_match 0 '^ncu, raw page: 1 launch of 1 kernel' diagnose cut.csv
+also '^absent: 1 row: cut off, the file is not whole$'
+sed 's/"498.400"/"-5"/; s/"498,400"/"-5"/' "$ncu/copy_raw.csv" >edited.csv
+expect_match 0 '^absent: 1 value out of range: gpu__time_duration.sum = -5$' diagnose edited.csv
+printf '%s\n' "$got" | grep -qE 'nan|-5 ns' && fail "a time that cannot be: $got"
+sed -n '/^"/p' "$ncu/copy_raw.csv" | sed 's/","/\t/g; s/^"//; s/"$//' >tabs.csv
+expect_match 0 '^  time      498 µs; 100% of the time' diagnose tabs.csv

@@ -26,6 +26,7 @@ $got"
 has '^8 launches$'
 has '^  kernels   75.0%  100 µs x 6  flight_sick$'
 has '^  class     memory-bound .memory 91% busy'
+has '^  roofline  .*matrix units .*: [0-9]+ FLOP a byte at most, the ridge is at 2[0-9][0-9]$'
 has '^  where     100% of the waiting at some source.cu:42, .* at 0xf0: waiting for global'
 has '^runs: .* with counters .3 passes., .* with samples$'
 [ "$(printf '%s\n' "$got" | grep -c '^8 launches$')" = 1 ] || fail "the program's output came more than once"

@@ -44,6 +44,26 @@ only mine '{"name": "mine"}' "echo '{}'"
 expect_match 0 '^absent: what the tool mine says: there are no findings in it$' "$HONE" diagnose "$file"
 only mine '{"name": "mine"}' "echo '{\"findings\": [{\"kernel\": 7}]}'"
 expect_match 0 '^absent: what the tool mine says: a finding without kernel, severity or cause$' "$HONE" diagnose "$file"
+only mine '{"name": "mine", "classes": ["memmory"]}' 'exit 1'
+expect_match 0 "^absent: what the tool mine says: there is no class 'memmory'\$" "$HONE" diagnose "$file"
+only mine '{"name": "mine", "metrics": "l2_hit"}' "echo '{\"findings\": []}'"
+expect_match 0 '^absent: what the tool mine says: metrics is no list of names$' "$HONE" diagnose "$file"
+only mine '{"name": "spill"}' "echo '{\"findings\": [$finding]}'"
+expect_match 0 "^absent: .*/mine says: it calls itself 'spill', as a tool of hone's\$" "$HONE" diagnose "$file"
+[ ! -e mine.in ] || fail "asked under a name of ours"
+for wrong in '"kernel": 0.5, "severity": "high"' '"kernel": 0, "severity": "awful"' '"kernel": -1, "severity": "low"'; do
+    only mine '{"name": "mine"}' "echo '{\"findings\": [{$wrong, \"cause\": \"it is\"}]}'"
+    expect_match 0 '^absent: what the tool mine says: a finding without kernel, severity or cause$' "$HONE" diagnose "$file"
+done
+only mine '{"name": "mine"}' "echo '{\"findings\": [{\"kernel\": 0, \"severity\": \"high\", \"cause\": \"it is\", \"gain\": 1e300}]}'"
+expect_match 0 '^absent: what the tool mine says: a gain that cannot be$' "$HONE" diagnose "$file"
+also '^  findings  mine .high.: it is$'
+# One finding said often counts once, a text is one line of what can be printed, and ours stay.
+many="$finding,$finding,$finding,$finding,$finding,{\"kernel\": 0, \"severity\": \"low\", \"cause\": \"a\\u000ab\\u001b[31m\"}"
+only mine '{"name": "mine"}' "printf '%s\\n' '{\"findings\": [$many]}'"
+expect_match 0 '^            mine .low.: a b .31m$' "$HONE" diagnose "$file"
+[ "$(printf '%s\n' "$got" | grep -c 'mine (high')" = 1 ] || fail "said more than once: $got"
+also 'saturated .low, '
 only mine '{}' 'exit 1'
 expect_match 0 '^absent: .*mine says: it does not say its name$' "$HONE" diagnose "$file"
 only mine '{"name": "mine"}' 'kill -SEGV $$'

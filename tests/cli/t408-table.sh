@@ -35,7 +35,7 @@ for s in half whole; do "$HONE" show last --store $s | grep ' ok ' >$s.tree; don
 cmp half.tree whole.tree || fail "a resumed search took another way"
 
 # What does not fit.
-expect_match 2 'is of another problem, or of other sizes' "$HONE" optimize "$ROOT/problems/softmax.hone" --target "table:$table"
+expect_match 2 "is of another problem, or of other sizes: it is of 'softmax' with M=128 N=1024" "$HONE" optimize "$ROOT/problems/softmax.hone" --target "table:$table"
 expect_match 2 '[-]-seconds does not go with a table' search --seconds 5
 printf 'kernel for softmax on cpu\nstage y : rowwise vec 1 rows 1 unroll 1 keep reread ahead 0 overlap none divide exact store cached\n' >lacks.hone
 expect_match 1 'this block is not in the table' search --start lacks.hone --store lacks

@@ -55,6 +55,12 @@ for command in "show 1 --store t" "show 1.0 --store t" "report 1 --store t" "run
     # Names may be longer: of a file, a processor, a pragma.
     ! LC_ALL=C.UTF-8 grep -n '.\{41\}' narrow | grep -v '^[0-9]*: *[^ ]*$' || fail "hone $command is wider than 40 columns"
 done
+# Nor is anything broken in 80 columns but a stage of a kernel block, which stays as it can be copied.
+for command in 'help optimize' 'help tools' 'help knobs' doctor tools devices help '' "show 1 --store t" "report 1 --store t"; do
+    script -qec "stty cols 80 rows 10; exec '$HONE' $command" /dev/null </dev/null | tr -d '\r' >wide
+    [ "$(wc -l <wide)" -gt 2 ] || fail "hone $command: $(cat wide)"
+    ! LC_ALL=C.UTF-8 grep -n '.\{81\}' wide | grep -Ev '^[0-9]*: *([^ ]*$|stage )' || fail "hone $command is wider than 80 columns"
+done
 at_40 'show 1 --store t' | tr -s ' \n' ' ' >narrow
 "$HONE" show 1 --store t | tr -s ' \n' ' ' | diff - narrow || fail 'show says something else on a terminal'
 "$HONE" sol "$ROOT/problems/gemm.hone" --target h200 | grep -q '.\{60\}' || fail 'narrow in a pipe too'

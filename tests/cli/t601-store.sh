@@ -6,6 +6,15 @@ small="$ROOT/problems/softmax.hone --dim M=16,N=16 --no-calibrate --evals 1 --se
 # shellcheck disable=SC2086
 expect_match 0 '^stored    run 1 in s/runs.db' "$HONE" optimize $small --store s/runs.db
 
+# The commands that it names are for that store, and run as they are printed.
+# shellcheck disable=SC2086
+expect_match 0 '^stored    run 1 in ' "$HONE" optimize $small --store "not 'here"
+[ ! -e .hone ] || fail 'a store that was not named'
+next=$(printf '%s\n' "$got" | sed -n 's/^next      hone //p')
+eval "\"\$HONE\" $next" >log 2>&1 || fail "hone $next: $(cat log)"
+[ -s softmax-kernel/kernel.c ] || fail "hone $next made nothing: $(cat log)"
+also "; see hone report 1 --store 'not '"
+
 expect_match 2 'there is no run 7; the newest in s/runs.db is 1' "$HONE" show 7 --store s
 expect 2 'hone: run 1 has no node 9; the newest is 0' "$HONE" show 1.9 --store s
 expect_match 2 "'1.x' is not a node" "$HONE" show 1.x --store s
@@ -28,6 +37,8 @@ for command in runs show report 'export -o d' 'optimize --resume'; do
 done
 # shellcheck disable=SC2086
 expect_match 2 'text.db: .*not a hone store' "$HONE" optimize $small --store text.db
+# Before anything is measured.
+expect 2 "hone: open store text.db: this is not a hone store (nor any database)" "$HONE" optimize "$ROOT/problems/softmax.hone" --store text.db
 
 # A run is removed with all that is its own, and its number is not given again; gc makes the file smaller.
 cp -r s fewer

@@ -70,6 +70,11 @@ expect_match 0 "^-I$TMP/there/include" env PKG_CONFIG_PATH=there/lib/pkgconfig p
 
 # One thread, without OpenMP.
 make -s -C softmax clean
+# Called from Python before it is built.
+if command -v python3 >/dev/null; then
+    expect_match 1 'ImportError: .*/libsoftmax.so is not built yet: make -C .*/softmax$' \
+        python3 -c 'import sys; sys.path.insert(0, "softmax"); import softmax'
+fi
 make -s -C softmax OPENMP= || fail 'does not build without OpenMP'
 expect_match 0 '^ok$' ./softmax/check
 

@@ -128,7 +128,7 @@ cat >all.cu <<'C'
 #pragma hone fill ones 1.5
 #pragma hone fill y 0
 #pragma hone launch rows grid(M, 2) block(32, 2) shared(100000) cluster(1, 2, 1) args(xa, line, zeros)
-#pragma hone launch rows grid(16*M) block(32) shared(2000) cluster(16) args(xa, line, zeros)
+#pragma hone launch rows grid(16*M) block(32) shared(2000) cluster(16) programmatic args(xa, line, zeros)
 #pragma hone launch sums grid(M) block(64) cooperative args(x, ones, y)
 struct __align__(64) tensormap {
     unsigned long long words[16];
@@ -157,7 +157,7 @@ rows: attribute 8 is 100000
 rows: grid 4 2 1, block 32 2 1, shared 100000, cluster 1 2 1, 3 arguments
 rows: attribute 8 is 2000
 rows: attribute 13 is 1
-rows: grid 64 1 1, block 32 1 1, shared 2000, cluster 16 1 1, 3 arguments
+rows: grid 64 1 1, block 32 1 1, shared 2000, cluster 16 1 1, programmatic 1, 3 arguments
 sums: grid 4 1 1, block 64 1 1, shared 0, cooperative 1, 3 arguments
 T
 diff expected recorded || fail 'other calls'

@@ -24,6 +24,7 @@ struct hone_step {
     const char *name;
     hone_dev_kernel kernel;
     long grid, threads, shared, together;
+    int is_programmatic;  // may begin before those before it have ended
     int args[24];
     int n_args;
 };
@@ -56,10 +57,36 @@ static void *hone_make(const struct hone_buffer *b, FILE *in) {
     return data;
 }
 
+enum { HONE_OVERLAP_MAX = 8 };
+
+// Run step `i`, and those after it that may begin before it has ended: as early as they can, the
+// last of them first. Returns the last that was run.
+static int hone_run_step(void *const *data, const struct hone_step *steps, int n_steps, int i) {
+    static void *arg[HONE_OVERLAP_MAX][24];
+    static struct hone_dev_launch launch[HONE_OVERLAP_MAX];
+    struct hone_dev_begun *begun[HONE_OVERLAP_MAX];
+    int n = 1;
+    while (i + n < n_steps && steps[i + n].is_programmatic && n < HONE_OVERLAP_MAX)
+        n++;
+    for (int k = n - 1; k >= 0; k--) {
+        const struct hone_step *s = &steps[i + k];
+        for (int j = 0; j < s->n_args; j++)
+            arg[k][j] = data[s->args[j]];
+        launch[k] = (struct hone_dev_launch){s->name,         s->kernel, arg[k],     s->grid,
+                                             (int)s->threads, s->shared, s->together};
+        if (k > 0)
+            begun[k] = hone_dev_launch_early(&launch[k]);
+    }
+    hone_dev_launch(&launch[0]);
+    for (int k = 1; k < n; k++)
+        hone_dev_launch_rest(begun[k]);
+    return i + n - 1;
+}
+
 static int hone_fibre_main(char **argv, const struct hone_buffer *buffers, int n_buffers,
                            const struct hone_step *steps, int n_steps) {
     (void)ceildiv;
-    void *data[64], *arg[24];
+    void *data[64];
     hone_mutant = (int)strtol(argv[4], NULL, 10);
     hone_yields = strtoull(argv[3], NULL, 10) % 4 >= 2;
     hone_dev_prepare(strtoull(argv[3], NULL, 10));
@@ -79,13 +106,8 @@ static int hone_fibre_main(char **argv, const struct hone_buffer *buffers, int n
     fclose(in);
     // Of processor time: a busy machine makes nothing endless.
     setitimer(ITIMER_VIRTUAL, &(struct itimerval){.it_value.tv_sec = 4}, NULL);
-    for (int i = 0; i < n_steps; i++) {
-        for (int j = 0; j < steps[i].n_args; j++)
-            arg[j] = data[steps[i].args[j]];
-        hone_dev_launch(&(struct hone_dev_launch){steps[i].name, steps[i].kernel, arg,
-                                                  steps[i].grid, (int)steps[i].threads,
-                                                  steps[i].shared, steps[i].together});
-    }
+    for (int i = 0; i < n_steps; i++)
+        i = hone_run_step(data, steps, n_steps, i);
     FILE *out = fopen(argv[2], "wb");
     if (!out)
         return 4;

@@ -103,7 +103,8 @@ static void map_line(struct writer *w, const char *line) {
         strides ? strides : "0", clause(w->arena, line, "box"));
 }
 
-// #pragma hone launch NAME grid(e) block(e) [shared(e)] [cluster(e) | cooperative] args(...)
+// #pragma hone launch NAME grid(e) block(e) [shared(e)] [cluster(e) | cooperative] [programmatic]
+//     args(...)
 static void launch_line(struct writer *w, const char *line) {
     const char *name = line + strlen("#pragma hone launch ");
     int len = (int)strcspn(name, " "), n_args = 0;
@@ -113,8 +114,9 @@ static void launch_line(struct writer *w, const char *line) {
     const char *grid = clause(w->arena, line, "grid");
     const char *together = clause(w->arena, line, "cluster");
     together = strstr(line, " cooperative ") ? grid : together ? together : "1";
-    str_printf(&w->steps, "    {\"%.*s\", hone_run_%d_%d, %s, %s, %s, %s, {", len, name, w->number,
-               w->n_steps, grid, clause(w->arena, line, "block"), shared ? shared : "0", together);
+    str_printf(&w->steps, "    {\"%.*s\", hone_run_%d_%d, %s, %s, %s, %s, %d, {", len, name,
+               w->number, w->n_steps, grid, clause(w->arena, line, "block"), shared ? shared : "0",
+               together, strstr(line, " programmatic ") != NULL);
     for (; *args; args += strspn(args, ", "), n_args++) {
         size_t word = strcspn(args, ",");
         str_printf(&w->tail, "%sarg[%d]", n_args ? ", " : "", n_args);
@@ -246,7 +248,7 @@ static bool is_order(const char *word) {
         "hone_barrier(",      "hone_async_wait(", "hone_async_commit(",    "hone_mbarrier_",
         "hone_bulk_stored(",  "hone_warp_sync(",  "hone_wgmma_fence(",     "hone_fence_writes(",
         "hone_wgmma_commit(", "hone_wgmma_wait(", "hone_cluster_barrier(", "hone_gang_barrier(",
-        "hone_turn_"};
+        "hone_turn_",         "hone_launch_wait("};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (starts_with(word, names[i]))
             return true;

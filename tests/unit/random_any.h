@@ -6,3 +6,6 @@
 #include "ir/graph.h"
 
 const char *random_any(struct arena *a, struct rng *r);
+
+// The functions that those lack, loops, infinities and NaN, and longer axes.
+const char *random_wide(struct arena *a, struct rng *r);

@@ -222,6 +222,31 @@ Test(rowwise_cpu, rows_along_several_axes) {
         }
 }
 
+// Rows of an odd length go past the caches from their first whole line on, which lies elsewhere in
+// each row, stretch and chunk of a long sum, and for the row before elsewhere than for the one that
+// is read. The interpreter of loops finds a store that is not aligned.
+Test(rowwise_cpu, rows_that_begin_anywhere_are_streamed_to) {
+    static const char *const knobs[] = {
+        "vec 4  rows 2  unroll 2  keep reread  ahead 0  overlap none",
+        "vec 4  rows 4  unroll 1  keep local  ahead 1  overlap rows",
+        "vec 4  rows 2  unroll 4  keep reread  ahead 2  overlap rows"};
+    static const char *const texts[] = {
+        "problem p\nin x : bf16[5, 301]\nout y : bf16[5, 301]\ny = softmax(x)\n",
+        "problem p\nin x : f32[3, 2, 275]\nout y : f32[3, 2, 275]\n"
+        "y = x - mean(x, axis=(0, 2), keepdims=true)\n",
+        "problem p\nin x : f16[3, 259]\nin w : f16[259]\nout y : f16[3, 259]\n"
+        "y = x / sqrt(mean(x * x, axis=1, keepdims=true) + 1) * w\n",
+        "problem p\nin x : f32[3, 9001]\nout y : f32[3, 9001]\n"
+        "y = x / sum(abs(x), axis=1, keepdims=true)\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (size_t k = 0; k < sizeof knobs / sizeof *knobs; k++) {
+            char stage[200];
+            snprintf(stage, sizeof stage, "rowwise  %s  divide exact  store stream", knobs[k]);
+            check(texts[i], stage);
+        }
+}
+
 // Rows along other axes than the last: whole strips, narrower ones and single rows, several levels,
 // long sums, values of a row among the results, axes of one element on either side.
 Test(rowwise_columns_cpu, any_axis_width_and_type) {
@@ -260,12 +285,43 @@ Test(rowwise_columns_cpu, any_axis_width_and_type) {
         }
 }
 
+// Each strip is stored while the next one is read: runs that are full and not, one and two levels,
+// values of a row among the results, long sums, values that are not kept.
+Test(rowwise_columns_cpu, strips_are_stored_while_the_next_is_read) {
+    static const char *const texts[] = {
+        "in x : f32[3, 5, 4, 20]\nout y : f32[3, 5, 4, 20]\n"
+        "y = x / sqrt(mean(x * x, axis=1, keepdims=true) + 1e-5)\n",
+        "in x : f32[6, 64]\nout y : f32[6, 64]\ny = softmax(x, axis=0)\n",
+        "in x : bf16[2, 7, 48]\nin w : f32[7, 1]\nout y : bf16[2, 7, 48]\n"
+        "y = softmax(x, axis=1) * w\n",
+        "in x : f16[4, 3, 5, 8]\nout y : f16[4, 3, 5, 8]\nout m : f32[3, 8]\n"
+        "m = max(x, axis=(0, 2))\ny = x - max(x, axis=(0, 2), keepdims=true)\n",
+        "in x : f32[2500, 16]\nout y : f32[2500, 16]\n"
+        "y = x / sum(abs(x), axis=0, keepdims=true)\n",
+        "in x : f32[1030, 8]\nin c : bool[1030, 8]\nout y : f32[1030, 8]\n"
+        "y = where(c, x, 0) - max(where(c, x, 0), axis=0, keepdims=true)\n",
+    };
+    static const char *const knobs[] = {
+        "vec 4  strip 1  keep local  ahead 0  overlap strips  divide exact  store stream",
+        "vec 4  strip 2  keep reread  ahead 2  overlap strips  divide reciprocal  store cached",
+        "vec 4  strip 2  keep local  ahead 2  overlap strips  divide reciprocal  store stream"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (size_t k = 0; k < sizeof knobs / sizeof *knobs; k++) {
+            char text[300], stage[200];
+            snprintf(text, sizeof text, "problem p\n%s", texts[i]);
+            snprintf(stage, sizeof stage, "rowwise as columns  %s", knobs[k]);
+            check_stage(text, strstr(texts[i], "out m") ? "y, m" : "y", stage);
+        }
+}
+
 // One stage where memory is then read once; statistics by themselves where a strip's rows do not
 // fit the caches, or are too few for all threads.
 Test(rowwise_columns_cpu, is_chosen_where_strips_stay_in_the_caches) {
     static const struct {
         const char *shape, *stage;
-    } cases[] = {{"8, 64, 16384", "stage y : rowwise as columns  vec 16  strip 8  keep local"},
+    } cases[] = {{"8, 64, 16384",
+                  "stage y : rowwise as columns  vec 16  strip 16  keep local  ahead "
+                  "4  overlap strips"},
                  {"1, 2048, 4096", "stage y : rowwise as columns  vec 16  strip 4  keep local"},
                  {"1, 2000000, 8", "stage y       : map"},
                  {"1, 20000, 4096", "stage y       : map"},
@@ -314,8 +370,9 @@ Test(reduce_cpu, defaults_use_all_threads_and_long_stretches) {
 
 // Rows of many elements, of which bf16 has equal ones, go by vectors; others by elements.
 Test(nest_best, positions_by_vectors) {
-    static const char *const cases[] = {"f32[5, 256]",  "f32[3, 300]", "bf16[7, 1000]",
-                                        "f16[4, 1027]", "f32[6, 255]", "i32[3, 400]"};
+    static const char *const cases[] = {"f32[5, 256]",  "f32[3, 300]",  "bf16[7, 1000]",
+                                        "f16[4, 1027]", "f32[6, 255]",  "i32[3, 400]",
+                                        "f32[5, 4099]", "bf16[3, 2113]"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int least = 0; least < 2; least++) {
             char text[300];

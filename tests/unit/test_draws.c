@@ -256,3 +256,37 @@ Test(draws, an_input_can_be_computed_from_hidden_draws) {
     free(again);
     arena_reset(&a);
 }
+
+// The types of 16 bits are drawn four at a time; every element is what inputs_at() says, in every
+// set.
+Test(draws, of_16_bits_are_the_same_one_at_a_time) {
+    static const char *const declarations[] = {
+        "f16[R, C] ~ normal",
+        "bf16[R, C] ~ normal(0, 3)",
+        "f16[R, C] ~ uniform(-1, 2)",
+        "bf16[R, C] ~ uniform(0.5, 1.5)",
+        "bf16[R, C] ~ integers(-256, 256)",
+        "f16[R, C] ~ integers(-2000, 2048)",
+        "f16[R, C] ~ bernoulli(0.2)",
+        "bf16[R, C] ~ constant(0.3)",
+    };
+    for (size_t d = 0; d < sizeof declarations / sizeof *declarations; d++)
+        for (int set = 0; set < INPUT_SET_COUNT; set++) {
+            struct arena a = {0};
+            const struct problem *p =
+                parsed(&a, arena_printf(&a,
+                                        "problem p\ndim R = 5, C = 333\nin x : %s\nout y : f32\n"
+                                        "y = sum(where(x != 0, 1.0, 0.0))\n",
+                                        declarations[d]));
+            struct inputs_job job = {.problem = p, .set = (enum input_set)set, .seed = 7};
+            enum dtype type = p->graph.nodes[p->inputs[0].node].dtype;
+            uint16_t x[5 * 333], one;
+            inputs_fill_set(p, 0, (enum input_set)set, 7, x);
+            for (int i = 0; i < 5 * 333; i++) {
+                dtype_put(type, &one, 0, inputs_at(&job, i));
+                cr_assert_eq(one, x[i], "%s %s: [%d]", declarations[d],
+                             input_set_name((enum input_set)set), i);
+            }
+            arena_reset(&a);
+        }
+}

@@ -90,6 +90,9 @@ Test(edges, axes_of_one_element) {
         {"in x : bf16[1, 1]\nin w : bf16[1, 1]", "bf16[1, 1]", "x @ w"},
         {"in x : f32[1, 1, 1, 1]\nin w : f32[1, 1, 1, 1]", "f32[1, 1, 1, 1]", "conv2d(x, w)"},
         {"in x : f32[1, 1, 1]\nin w : f32[1, 1, 3]", "f32[1, 1, 1]", "conv1d(x, w, padding=1)"},
+        {"in x : f32[2, 4, 1]", "f32[2, 4, 1]", "avg_pool1d(x, 3, stride=1, padding=1)"},
+        {"in x : f32[2, 4, 1]", "f32[2, 4, 1]", "max_pool1d(x, 3, stride=1, padding=1)"},
+        {"in x : f32[2, 4, 1, 1]", "f32[2, 4, 1, 1]", "max_pool2d(x, 3, stride=1, padding=1)"},
         {"in x : f32[1]", "f32[1]", "cumsum(x)"},
         {"in x : f32[1]", "i64[1]", "topk_index(x, 1)"},
         {"in x : f32[1]", "i64", "argmax(x)"},
@@ -117,6 +120,44 @@ Test(edges, windows_that_see_only_padding) {
          "ragged_matmul(x, w, o)"},
     };
     CHECK_EDGES(edges);
+}
+
+// On a GPU they go through tiles that reach beyond a row, the last one at the buffer's end.
+Test(edges, windows_without_padding) {
+    static const struct edge edges[] = {
+        {"in x : f32[2, 3, 77]", "f32[2, 3, 75]", "max_pool1d(x, 3, stride=1)"},
+        {"in x : f32[2, 3, 77]", "f32[2, 3, 73]", "avg_pool1d(x, 5, stride=1)"},
+        {"in x : f32[2, 3, 7]", "f32[2, 3, 7]", "adaptive_avg_pool1d(x, 7)"},
+    };
+    CHECK_EDGES(edges);
+}
+
+// What an infinite weight gives with the padding is left open, and nothing else is.
+static void check_padding(const char *text) {
+    struct arena a = {0};
+    const struct problem *p = problem_from(&a, text);
+    struct target t = test_target(32);
+    struct expectation e;
+    char message[1200] = "";
+    int n_open = 0;
+    expect_open(&e, &a, p, 5);
+    for (int64_t i = 0; i < e.result.count[0]; i++)
+        n_open += isnan(e.result.spread[0][i]);
+    cr_assert(n_open > 0 && n_open < e.result.count[0] / 3, "%d open", n_open);
+    struct loop_program *plain = plain_program(&a, p, &t);
+    double error = expect_execute(&e, &a, p, plain, message, sizeof message);
+    cr_assert(error >= 0 && error < TOLERANCE, "%s\n%g spreads %s", text, error, message);
+    expect_close(&e);
+    arena_reset(&a);
+}
+
+Test(edges, infinite_weights_and_padding) {
+    check_padding("problem p\nin x : f32[2, 3, 9]\n"
+                  "in w : f32[4, 3, 3] = where(u < 0.1, inf, u) where u ~ uniform(0, 1)\n"
+                  "out y : f32[2, 4, 9]\ny = tanh(conv1d(x, w, padding=1))\n");
+    check_padding("problem p\nin x : f32[2, 3, 9]\n"
+                  "in w : f32[3, 4, 3] = where(u < 0.1, -inf, u) where u ~ uniform(0, 1)\n"
+                  "out y : f32[2, 4, 17]\ny = tanh(conv_transpose1d(x, w, stride=2, padding=1))\n");
 }
 
 Test(edges, packed_elements_of_odd_number) {

@@ -55,15 +55,14 @@ Test(emitter, rows_are_whole_and_names_tell_them_apart) {
     }
 }
 
-// ragged, conv, scatter, attention, maxsim and qgemm have none for a CPU, rowgemm has one for
+// ragged, scatter, attention, maxsim and qgemm have none for a CPU, rowgemm has one for
 // sm_90a alone: others take their regions, whole or in parts.
 Test(emitter, a_family_that_has_one_has_one_for_every_target) {
     for (int i = 0; i < 4; i++) {
         struct target t = nth_target(i);
         for (const struct family *f = families; f->name; f++) {
-            bool tensor = f == &families[FAMILY_RAGGED] || f == &families[FAMILY_CONV] ||
-                          f == &families[FAMILY_QGEMM] || f == &families[FAMILY_MAXSIM] ||
-                          f == &families[FAMILY_ATTENTION];
+            bool tensor = f == &families[FAMILY_RAGGED] || f == &families[FAMILY_QGEMM] ||
+                          f == &families[FAMILY_MAXSIM] || f == &families[FAMILY_ATTENTION];
             bool elsewhere = (tensor || f == &families[FAMILY_SCATTER]) && !t.is_gpu;
             elsewhere |= f == &families[FAMILY_ROWGEMM] && !(t.isa && strcmp(t.isa, "sm_90a") == 0);
             cr_expect_eq(family_count_emitters(f, &t) == 0, !f->find || elsewhere, "%s on %s",

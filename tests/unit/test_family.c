@@ -240,19 +240,24 @@ Test(family, default_blocks_fuse_what_they_can) {
     }
 }
 
-// Check a block given as text; the message, or "" when it is legal.
-static const char *check_block(struct arena *a, const char *problem, const char *stages,
-                               int vector_bytes_of) {
-    struct problem *p = problem_from(a, problem);
-    struct target t = test_target(vector_bytes_of);
+static struct kernel *kernel_of(struct arena *a, const char *stages) {
     const char *text = arena_printf(a, "kernel for p on cpu\n%s\n", stages);
     struct lang_source source = {.file = "k", .text = text, .len = strlen(text)};
     struct lang_file file;
     const char *diagnostics;
     struct error err = {0};
     cr_assert(lang_parse(a, &source, &file, &diagnostics, &err), "%s", diagnostics);
+    return file.kernels[0];
+}
+
+// Check a block given as text; the message, or "" when it is legal.
+static const char *check_block(struct arena *a, const char *problem, const char *stages,
+                               int vector_bytes_of) {
+    struct problem *p = problem_from(a, problem);
+    struct target t = test_target(vector_bytes_of);
+    struct error err = {0};
     // Without the line and the caret, which follow.
-    return lower_check(a, p, &t, file.kernels[0], &err)
+    return lower_check(a, p, &t, kernel_of(a, stages), &err)
                ? ""
                : arena_strndup(a, err.text, strcspn(err.text, "\n"));
 }
@@ -279,6 +284,38 @@ Test(family, rows_from_memory_to_memory_start_as_a_stream) {
                                         "out y : f32[M, N]\ny = softmax(x)\n",
                                         cases[i].sizes);
         lower_default(&a, problem_from(&a, text), &t, &k);
+        cr_expect(strstr(kernel_print(&a, &k), cases[i].knobs), "%s", kernel_print(&a, &k));
+    }
+    arena_reset(&a);
+}
+
+// What is kept, stored meanwhile and asked for goes by what of two or three rows stays near.
+Test(family, rows_from_memory_keep_what_stays_near) {
+    struct arena a = {0};
+    struct target t = test_target(64);
+    static const struct {
+        const char *text, *knobs;
+    } cases[] = {
+        {"dim M = 8192, N = 4096\nin x : f16[M, N]\nout y : f16[M, N]\ny = softmax(x)\n",
+         "keep local  ahead 2  overlap rows  divide reciprocal  store stream"},
+        {"dim M = 512, N = 98305\nin x : bf16[M, N]\nout y : bf16[M, N]\ny = softmax(x)\n",
+         "keep local  ahead 1  overlap rows  divide reciprocal  store stream"},
+        {"dim B = 8, C = 64, N = 16384\nin x : f32[B, C, N]\nin w : f32[C]\nin b : f32[C]\n"
+         "out y : f32[B, C, N]\ny = batchnorm(x, w, b)\n",
+         "keep reread  ahead 1  overlap rows  divide reciprocal  store stream"},
+        {"dim M = 64, N = 1048576\nin x : f32[M, N]\nout y : f32[M, N]\ny = softmax(x)\n",
+         "keep reread  ahead 0  overlap none  divide reciprocal  store stream"},
+        {"dim M = 512, N = 65537\nin x : f32[M, N]\nout y : f32[M, N]\n"
+         "y = x / mean(abs(x), axis=1, keepdims=true)\n",
+         "divide reciprocal  store stream"},
+    };
+    t.l2_bytes = 1 << 20;
+    t.llc_bytes = 32 << 20;
+    t.n_threads = 2;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct kernel k;
+        lower_default(&a, problem_from(&a, arena_printf(&a, "problem p\n%s", cases[i].text)), &t,
+                      &k);
         cr_expect(strstr(kernel_print(&a, &k), cases[i].knobs), "%s", kernel_print(&a, &k));
     }
     arena_reset(&a);
@@ -378,12 +415,15 @@ Test(moves, turn_merge_split_and_change) {
     cr_assert(m && m->direction == 0 && strcmp(m->word, "local") == 0);
     m = find_move(moves, n, "y: rows 2 -> 1");
     cr_assert(m && m->direction == -1);
-    // Four columns are too few for eight lanes: the repair is part of the move.
-    m = find_move(moves, n, "t.2: micro 4x16 -> 4x8");
+    // Eight columns are too few for sixteen lanes: the repair is part of the move.
+    m = find_move(moves, n, "t.2: micro 8x32 -> 8x16");
     cr_assert(m && m->direction == -1);
     struct kernel narrow = *m->kernel;
+    m = find_move(moves_list(&a, p, &t, &narrow, &n), n, "t.2: micro 8x16 -> 8x8, vec 8");
+    cr_assert(m && m->direction == -1);
+    narrow = *m->kernel;
     struct move *more = moves_list(&a, p, &t, &narrow, &n);
-    cr_assert_not_null(find_move(more, n, "t.2: vec 8 -> 16, micro 4x16"));
+    cr_assert_not_null(find_move(more, n, "t.2: vec 8 -> 16, micro 8x16"));
     moves = moves_list(&a, p, &t, &k, &n);
     m = find_move(moves, n, "split t.2 at t.1");
     cr_assert(m && !m->knob && m->kernel->n_stages == 3);
@@ -553,13 +593,31 @@ Test(moves, priors_know_the_obvious) {
     struct problem *p = problem_from(&a, "problem p\ndim M = 1024, N = 1024, K = 1024\n"
                                          "in x : f32[M, K] ~ normal\nin w : f32[K, N] ~ normal\n"
                                          "out y : f32[M, N]\ny = x @ w\n");
-    struct kernel k;
+    struct kernel *k = kernel_of(&a, "stage y : gemm  vec 8  micro 4x16");
+    struct error err;
     int n;
-    lower_default(&a, p, &t, &k);
-    struct move *moves = moves_list(&a, p, &t, &k, &n);
+    cr_assert(lower_check(&a, p, &t, k, &err), "%s", err.text);
+    struct move *moves = moves_list(&a, p, &t, k, &n);
     const struct move *wider = find_move(moves, n, "y: vec 8 -> 16");
     const struct move *narrower = find_move(moves, n, "y: vec 8 -> 4");
     cr_assert(wider && narrower && wider->prior > narrower->prior);
+    arena_reset(&a);
+}
+
+// What an author leaves out gives way to what the block says: the best legal value of its knob.
+Test(family, what_is_left_out_fits_what_is_said) {
+    struct arena a = {0};
+    struct target t = test_target(64);
+    struct error err;
+    struct problem *p = problem_from(&a, "problem p\ndim M = 1024, N = 1024, K = 1024\n"
+                                         "in x : f32[M, K] ~ normal\nin w : f32[K, N] ~ normal\n"
+                                         "out y : f32[M, N]\ny = x @ w\n");
+    struct kernel *k = kernel_of(&a, "stage y : gemm  vec 4");
+    cr_assert(lower_check(&a, p, &t, k, &err), "%s", err.text);
+    // 8 x 32 in vectors of 4 would take 73 registers; 1 x 4, the first of the grid, has one sum.
+    cr_expect_geq(stage_number(k->stages[0], "micro", 0) * stage_number(k->stages[0], "micro", 1),
+                  32);
+    cr_expect_eq(stage_number(k->stages[0], "vec", 0), 4);
     arena_reset(&a);
 }
 
@@ -634,6 +692,15 @@ Test(family, defaults_of_narrow_rows_are_quick) {
         lower_default(&a, p, &t, &k);
         cr_assert(lower_kernel(&a, p, &t, &k, &c, &err), "%s", err.text);
         cr_expect_eq(strstr(c.source, "hone_erf_quick") != NULL, narrow == 1);
+        p = problem_from(&a, arena_printf(&a,
+                                          "problem p\nin x : %s[64, 4096]\nout y : %s[64, 4096]\n"
+                                          "y = silu(x) + x / (1 + abs(x))\n",
+                                          type, type));
+        lower_default(&a, p, &t, &k);
+        cr_assert(lower_kernel(&a, p, &t, &k, &c, &err), "%s", err.text);
+        cr_expect_eq(strstr(c.source, "hone_inverse_quick") != NULL, narrow == 1);
+        const char *exact = strstr(c.source, " / ");  // the denominator is no sigmoid's
+        cr_expect(exact && (!narrow || !strstr(exact + 1, " / t")), "%s", c.source);
     }
     arena_reset(&a);
 }

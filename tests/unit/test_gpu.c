@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "eval/gpu_runner.h"
 #include "gpu/cuda.h"
 #include "gpu/library.h"
 #include "gpu/nvrtc.h"
@@ -210,4 +211,50 @@ Test(cuda, algorithms_of_libraries_are_tried_out_in_memory_of_their_own) {
         cr_expect_eq(y[i], expected[i], "%d: %g", i, y[i]);
     gpu_calls_close(calls);
     cuda_close(&cu);
+}
+
+// ---- a plan's launches
+
+static struct cuda_launch_config launched[2];
+static struct cuda_launch_attribute launched_with[2][3];
+static int n_launched;
+
+static cuda_result note_launch(const struct cuda_launch_config *config, cuda_function function,
+                               void **arguments, void **extra) {
+    (void)function, (void)arguments, (void)extra;
+    launched[n_launched] = *config;
+    for (unsigned i = 0; i < config->n_attributes; i++)
+        launched_with[n_launched][i] = config->attributes[i];
+    n_launched++;
+    return 0;
+}
+
+// Drivers whose graphs do not know launches that begin early get them without: they then find that
+// there is nothing to wait for.
+Test(gpu_graph, launches_begin_early_where_the_driver_can) {
+    struct plan_step steps[2] = {
+        {.kind = STEP_LAUNCH, .shape = {.grid = {4, 1, 1}, .block = {32, 1, 1}}},
+        {.kind = STEP_LAUNCH,
+         .shape = {.grid = {4, 1, 1},
+                   .block = {32, 1, 1},
+                   .cluster = {2, 1, 1},
+                   .is_programmatic = true}}};
+    struct plan plan = {.steps = steps, .n_steps = 2};
+    struct cuda cu = {.launch_with = note_launch};
+    static struct gpu_program p;
+    const struct plan_tensormap *refused;
+    p = (struct gpu_program){.cu = &cu, .plan = &plan};
+    for (int is_new = 0; is_new < 2; is_new++) {
+        cu.version = is_new ? 12030 : 12020;
+        n_launched = 0;
+        cr_assert(eq(int, gpu_program_issue(&p, NULL, NULL, NULL, &refused), 0));
+        cr_assert(eq(int, n_launched, 2));
+        cr_expect(eq(int, (int)launched[0].n_attributes, 0));
+        cr_assert(eq(int, (int)launched[1].n_attributes, is_new ? 2 : 1));
+        cr_expect(eq(int, launched_with[1][0].id, CUDA_ATTRIBUTE_CLUSTER));
+        if (!is_new)
+            continue;
+        cr_expect(eq(int, launched_with[1][1].id, CUDA_ATTRIBUTE_PROGRAMMATIC));
+        cr_expect(eq(int, launched_with[1][1].value.programmatic, 1));
+    }
 }

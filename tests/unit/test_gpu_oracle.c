@@ -237,11 +237,13 @@ Test(gpu_oracle, finds_what_is_out_of_range) {
         "problem p\nin x : i64[40] ~ integers(100000000, 200000000)\nout y : i64[40]\ny = x * x\n",
         "problem p\ndim T = 9, E = 2\nin x : f32[T, 3] ~ normal\n"
         "in w : f32[E, 3, 4] ~ normal\nin o : i32[E + 1] ~ offsets(T)\n"
-        "out y : f32[T, 4]\ny = ragged_matmul(x, w, o * 3)\n"};
+        "out y : f32[T, 4]\ny = ragged_matmul(x, w, o * 3)\n",
+        "problem p\nin x : f32[2, 3, 9]\nin w : f32[4, 3, 3]\nout y : f32[2, 4, 9]\n"
+        "y = conv1d(x, 1 / (w - w), padding=1)\n"};
     struct gpu_bench b;
     struct gpu_oracle g;
     open_fake(&b, &g);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         struct arena a = {0};
         struct error err = {0};
         struct oracle o;

@@ -130,7 +130,7 @@ Test(import, says_what_is_wrong_with_a_file) {
         {"==PROF== x\n==WARNING== No kernels were profiled.\n", "profiled no kernel"},
         {"\"ID\",\"Process ID\"\n", "has no column \"CC\""},
         {"\"ID\",\"Process ID\",\"Kernel Name\",\"CC\"\n\"\",\"\",\"\",\"\"\n", "no launch in it"},
-        {"\"ID\",\"Process ID\",\"Kernel Name\",\"CC\"\n\"never closed", "no launch in it"},
+        {"\"ID\",\"Process ID\",\"Kernel Name\",\"CC\"\n\"never closed", "no whole launch in it"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct imported out;
@@ -150,6 +150,71 @@ Test(import, survives_truncation) {
         struct arena scratch = {0};
         cr_assert(import_ncu(&scratch, text, n, &out, &err) || *err.text);
         arena_reset(&scratch);
+    }
+}
+
+// What a row says that was cut off in the middle of a number is not what was measured.
+Test(import, leaves_out_rows_that_are_not_whole) {
+    size_t len;
+    const char *text = fixture("copy_raw.csv", &len);
+    const char *row = memmem(text, len, "\n\"0\",", 5);
+    cr_assert(row);
+    size_t row_len = len - (size_t)(row - text);
+    struct imported out;
+    struct error err = {0};
+    for (size_t n = 20; n + 2 < row_len; n += 7) {
+        const char *twice = arena_printf(&a, "%.*s%.*s", (int)len, text, (int)n, row + 1);
+        cr_assert(import_ncu(&a, twice, strlen(twice), &out, &err), "%s", err.text);
+        cr_expect(out.n_launches == 1 && out.n_cut == 1, "cut at %zu: %d launches", n,
+                  out.n_launches);
+    }
+    cr_expect(!import_ncu(&a, text, len - row_len / 2, &out, &err));
+    cr_expect(strstr(err.text, "no whole launch in it: the file is cut off"), "%s", err.text);
+    // Of the details page what stands before the cut is right.
+    text = fixture("copy_details.csv", &len);
+    cr_assert(import_ncu(&a, text, len / 2, &out, &err), "%s", err.text);
+    cr_expect(out.n_launches == 1 && out.n_cut == 1);
+}
+
+Test(import, leaves_out_values_that_cannot_be) {
+    static const char text[] =
+        "\"ID\",\"Process ID\",\"Kernel Name\",\"CC\",\"gpu__time_duration.sum\","
+        "\"lts__t_sector_hit_rate.pct\",\"dram__bytes_read.sum\","
+        "\"sm__warps_active.avg.pct_of_peak_sustained_active\"\n"
+        "\"\",\"\",\"\",\"\",\"ns\",\"%\",\"byte\",\"%\"\n"
+        "\"0\",\"1\",\"k\",\"9.0\",\"-5\",\"950\",\"64\",\"101.5\"\n";
+    struct imported i;
+    struct error err = {0};
+    cr_assert(import_ncu(&a, text, sizeof text - 1, &i, &err), "%s", err.text);
+    const struct profile_launch *l = &i.profile.launches[0];
+    cr_expect(!metrics_has(&l->metrics, METRIC_TIME) && !metrics_has(&l->metrics, METRIC_L2_HIT));
+    cr_expect_float_eq(launch_get(l, METRIC_DRAM_READ_BYTES), 64, 1e-9);
+    cr_expect_float_eq(launch_get(l, METRIC_ACHIEVED_OCCUPANCY), 1.015, 1e-9);
+    cr_assert_eq(i.n_wrong, 2);
+    cr_expect_str_eq(i.wrong[0], "gpu__time_duration.sum = -5");
+    cr_expect_str_eq(i.wrong[1], "lts__t_sector_hit_rate.pct = 950");
+    cr_expect_null(i.wrong[2]);
+}
+
+// The same table as a spreadsheet saves it: other separators, quotes only where they must be.
+Test(import, reads_what_a_spreadsheet_saved) {
+    static const char separators[] = {',', ';', '\t'};
+    for (size_t k = 0; k < sizeof separators; k++) {
+        char c = separators[k];
+        bool is_comma = c == ',';
+        const char *text = arena_printf(
+            &a,
+            "\xef\xbb\xbfID%cProcess ID%cKernel Name%cCC%cgpu__time_duration.sum\r\n"
+            "%c%c%c%cus\r\n0%c1%c%s%c%s%c%s\r\n",
+            c, c, c, c, c, c, c, c, c, c, is_comma ? "\"k(int, float)\"" : "k(int, float)", c,
+            is_comma ? "9.0" : "9,0", c, is_comma ? "1234.5" : "1.234,5");
+        struct imported i;
+        struct error err = {0};
+        cr_assert(import_is_ncu(text, strlen(text)));
+        cr_assert(import_ncu(&a, text, strlen(text), &i, &err), "%s", err.text);
+        cr_expect_str_eq(i.profile.launches[0].name, "k(int, float)");
+        cr_expect_float_eq(launch_get(&i.profile.launches[0], METRIC_TIME), 1234.5e-6, 1e-12);
+        cr_expect_eq(i.capability, 90);
     }
 }
 
@@ -177,7 +242,7 @@ Test(import, knows_units_and_absent_values) {
 
 Test(csv, reads_cells_and_numbers) {
     static const char text[] = "a,\"b,\"\"c\"\"\n\",,d\r\n\"\"\nlast";
-    struct csv c = {text, text + sizeof text - 1};
+    struct csv c = {.at = text, .end = text + sizeof text - 1};
     struct csv_row r;
     cr_assert(csv_next(&a, &c, &r) && r.n == 4);
     cr_expect_str_eq(r.cells[1], "b,\"c\"\n");
@@ -200,6 +265,12 @@ Test(csv, reads_cells_and_numbers) {
         {{"1.5e3"}, 1500},
         {{"1,234"}, 1234},
         {{"1\xc2\xa0"
+          "234,5"},
+         1234.5},
+        {{"1\xe2\x80\x99"
+          "234.5"},
+         1234.5},
+        {{"1\xe2\x80\x89"
           "234,5"},
          1234.5},
     };

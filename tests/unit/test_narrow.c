@@ -31,6 +31,16 @@ Test(narrow, a_line_goes_on_below_its_text) {
            "        long\n");
 }
 
+// Also where the first word ends before the place where the next line begins.
+Test(narrow, words_stay_apart) {
+    expect("          4 raced against 1.0, on to the judge: 1.3 (about 1.59x), 1.4 (about\n"
+           "            1.62x)\n",
+           40,
+           "          4 raced against 1.0, on to the\n"
+           "            judge: 1.3 (about 1.59x),\n"
+           "            1.4 (about 1.62x)\n");
+}
+
 // Where 40 columns leave no room for the place of a text.
 Test(narrow, what_is_far_to_the_right_comes_nearer) {
     expect("0                    ok           97.2 ms           the default kernel of it\n", 30,
@@ -88,4 +98,19 @@ Test(narrow, letters_count_and_not_bytes) {
     expect("größe ächzend übermäßig\n", 22, "größe ächzend\n  übermäßig\n");
     expect("\xf0\x9f\x94\xa5 a_name_that_is_longer_than_the_line\n", 20,
            "\xf0\x9f\x94\xa5\n  a_name_that_is_longer_than_the_line\n");
+}
+
+// Lines that were not made for 80 columns, and code.
+Test(narrow, a_wide_terminal_folds_what_is_longer_still) {
+    expect("  --objective NAME  what makes a champion: time (the default); on a GPU energy or edp "
+           "(least energy times time)\n",
+           80,
+           "  --objective NAME  what makes a champion: time (the default); on a GPU energy\n"
+           "                    or edp (least energy times time)\n");
+    const char *stage = "          stage y : rowwise  vec 16  rows 64  unroll 4  keep local  ahead "
+                        "1  overlap rows\n";
+    expect(stage, 80, stage);
+    expect("  stage y : rowwise  vec 16  rows 64\n", 30,
+           "  stage y : rowwise  vec 16\n"
+           "          rows 64\n");
 }

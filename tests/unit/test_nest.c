@@ -12,7 +12,7 @@
 #include "random_any.h"
 
 // An error this many spreads out is not rounding.
-enum { TOLERANCE = 60, CASES = 1250 };
+enum { TOLERANCE = 60, CASES = 1250, WIDE = 800 };
 
 static void check(struct arena *a, const struct problem *p, const char *text,
                   struct loop_program *program, const char *block, const struct expectation *e) {
@@ -25,9 +25,9 @@ static void check(struct arena *a, const struct problem *p, const char *text,
     cr_assert(error >= 0 && error < TOLERANCE, "%s\n%s\nerror %g %s", text, block, error, message);
 }
 
-static void check_case(struct rng *r, int i) {
+static void check_case(struct rng *r, int i, const char *(*make)(struct arena *, struct rng *)) {
     struct arena a = {0};
-    const char *text = random_any(&a, r);
+    const char *text = make(&a, r);
     struct problem *p = problem_from(&a, text);
     if (getenv("HONE_TEST_SHOW"))
         fprintf(stderr, "%d\n%s\n", i, text);
@@ -52,7 +52,7 @@ static void check_cases(uint64_t seed) {
     const char *more = getenv("HONE_TEST_SEED");
     rng_init(&r, seed + (more ? 4 * strtoull(more, NULL, 10) : 0));
     for (int i = 0; i < CASES; i++)
-        check_case(&r, i);
+        check_case(&r, i, random_any);
 }
 
 Test(nest, random_problems_of_all_operations_and_types_1, .timeout = 300) {
@@ -66,6 +66,22 @@ Test(nest, random_problems_of_all_operations_and_types_3, .timeout = 300) {
 }
 Test(nest, random_problems_of_all_operations_and_types_4, .timeout = 300) {
     check_cases(4);
+}
+
+// The other functions, loops with state, infinities and NaN: 1600 cases.
+static void check_wide(uint64_t seed) {
+    struct rng r;
+    const char *more = getenv("HONE_TEST_SEED");
+    rng_init(&r, 1000 + seed + (more ? 4 * strtoull(more, NULL, 10) : 0));
+    for (int i = 0; i < WIDE; i++)
+        check_case(&r, i, random_wide);
+}
+
+Test(nest, random_problems_of_every_other_function_1, .timeout = 300) {
+    check_wide(1);
+}
+Test(nest, random_problems_of_every_other_function_2, .timeout = 300) {
+    check_wide(2);
 }
 
 // A sum of everything has one result: by `nest` it would be one thread's.

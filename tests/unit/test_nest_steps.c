@@ -63,6 +63,12 @@ static const char *const loops[] = {
     "problem whole\nin n : i32[12] ~ index(9)\nout fib : i64[12]\nout big : bool[12]\n"
     "for t in 12 with a : i64 = 0, b : i64 = 1:\n"
     "    fib[t] = a\n    old = a\n    a = b\n    b = old + b + n[t]\n    big[t] = b > 100\n",
+    // Two elements to a byte: in what comes in, states, values on the way and results.
+    "problem packed\nin x : i4[6, 33] ~ integers(-8, 7)\nin n : i32[6, 33] ~ integers(-80, 70)\n"
+    "out y : i4[6, 33]\nout z : i32[33]\nout last : i4[33]\n"
+    "for t in 6 with h : i4[33] = 3:\n"
+    "    g = i4(n[t] - h * 5)\n    m = max(g)\n    h = i4(g + x[t] - m)\n    y[t] = g\n"
+    "last = h\nz = h + 1\n",
     // Half precision is rounded at every step.
     "problem half\ndim T = 6, B = 3, H = 4\nin x : f16[T, B, H] ~ normal\n"
     "param u : f16[H, H] ~ normal\nout y : f16[T, B, H]\n"

@@ -265,6 +265,31 @@ Test(spot_check, what_is_dear_is_looked_at_by_chance) {
     close_looked(&l);
 }
 
+// There are few such looks, so that no honest result is far out among them.
+Test(spot_check, a_dear_look_allows_no_more_than_a_set_does) {
+    enum { COUNT_DEAR = 1 << 18 };
+    struct looked l;
+    open_looked(&l, "problem p\ndim N = 262144\nin x : f32[N] ~ normal\nout y : f32\n"
+                    "y = sum(x * x)\n");
+    const struct oracle_output *declared = &l.oracle.sets[SET_DECLARED].outputs[0];
+    double sum = 0, limit = declared->stats.limit_rms * (double)declared->spread[0];
+    for (int i = 0; i < COUNT_DEAR; i++)
+        sum += (double)l.inputs[0][i] * (double)l.inputs[0][i];
+    const struct {
+        double limits, call_s;
+        int output;
+    } rows[] = {{0.9, 0, -1}, {1.2, 0, 0}, {-1.2, 0, 0}, {1.2, 1, -1}, {15, 1, -1}, {17, 1, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct spot_result r;
+        l.out[0] = (float)(sum + rows[i].limits * limit);
+        spot_check(&l.arena, &l.oracle, &(struct spot_source){fetch, &l},
+                   &(struct spot_call){rows[i].call_s, true, l.own_rms}, &l.rng, &r);
+        cr_expect_eq(r.output, rows[i].output, "%g times the limit, a call of %g s", rows[i].limits,
+                     rows[i].call_s);
+    }
+    close_looked(&l);
+}
+
 Test(spot_check, looks_at_several_rows_where_it_cannot_look_at_all) {
     struct looked l;
     open_product(&l);

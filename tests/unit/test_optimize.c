@@ -144,6 +144,65 @@ Test(optimize, kernels_of_memory_are_the_first_to_be_tried) {
     cr_assert(strncmp(t.judged, "default node1 node2 ", 20) == 0, "%s", t.judged);
 }
 
+// Champions of two siblings, neither of them the default kernel; on one of them the second was
+// three times as fast as the first.
+static const struct advice *advise_others(bool is_weighed) {
+    static struct advice d;
+    static struct advice_block blocks[2];
+    struct kernel k = {0};
+    lower_default(&a, problem, &target, &k);
+    d = (struct advice){.run = "r",
+                        .n_lessons = 2,
+                        .n_starts = 2,
+                        .is_weighed = is_weighed,
+                        .blocks = blocks,
+                        .n_blocks = 2};
+    for (int i = 0; i < 2; i++) {
+        struct kernel_stage *s = kernel_own_stage(&a, &k, k.n_stages - 1);
+        kernel_find_knob(s, "rows")->part[0] = 2 + 30 * i;
+        d.starts[i] =
+            (struct advice_start){kernel_print(&a, &k), i ? "another" : "a sibling", false};
+        blocks[i] = (struct advice_block){d.starts[i].kernel, -log(1 + 2 * i), 0, 1};
+    }
+    return &d;
+}
+
+// What is proposed before anything is judged: `race`, `policy` and record as given.
+static int count_champions(const char *db, const struct policy *policy, int race, bool is_weighed,
+                           int *n_tried) {
+    struct setting s = usual;
+    struct table t = plain_table;
+    struct run run;
+    struct search_node *nodes;
+    s.db = db;
+    s.policy = policy;
+    s.race = race;
+    s.evals = 12;
+    advised = advise_others(is_weighed);
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    int n = nodes_of(db, &nodes), n_first = 0;
+    *n_tried = 0;
+    for (int i = 1; i < n; i++) {
+        bool is_champion = strncmp(nodes[i].move, "the champion of ", 16) == 0;
+        n_first += is_champion && i <= 2;
+        *n_tried += is_champion;
+        cr_expect_eq(is_champion, strcmp(nodes[i].by, "memory") == 0, "%d: %s", i, nodes[i].by);
+    }
+    return n_first;
+}
+
+// Each champion costs an evaluation, so a policy that can weigh them is given the nearest one's;
+// what it makes of the others is its own. In a race they cost none, and records of before had all
+// judged.
+Test(optimize, the_first_champion_is_enough_for_a_policy_that_weighs_the_others) {
+    int n;
+    cr_assert_eq(count_champions("weighed.db", &policy_surrogate, 0, true, &n), 1);
+    cr_assert_eq(n, 2, "it was in the pool: %d", n);
+    cr_assert_eq(count_champions("before.db", &policy_surrogate, 0, false, &n), 2);
+    cr_assert_eq(count_champions("race.db", &policy_surrogate, 6, true, &n), 2);
+    cr_assert_eq(count_champions("mcts.db", &policy_mcts, 0, true, &n), 2);
+}
+
 // In whatever order: the tree and the times are the same.
 Test(optimize, one_that_should_be_faster_is_judged_before_the_root) {
     struct setting s = usual;

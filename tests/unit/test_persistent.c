@@ -11,7 +11,7 @@
 #include "loop/passes.h"
 #include "text_mutants.h"
 
-enum { LOOPS = 54, TEXTS = 16, TRIES = 60, TOLERANCE = 60 };
+enum { LOOPS = 54, PACKED = 9, TEXTS = 16, TRIES = 60, TOLERANCE = 60 };
 
 // What is computed in a loop: DIM, TYPE, ACT and ORDER are replaced, the last also by `reversed`.
 static const char *const bodies[] = {
@@ -64,14 +64,17 @@ enum { BODIES = sizeof bodies / sizeof *bodies };
 static const enum dtype types[] = {DTYPE_F32,  DTYPE_F64, DTYPE_F16,
                                    DTYPE_BF16, DTYPE_I32, DTYPE_I64};
 
+// Bodies beyond the last: the same again in i4, two elements to a byte.
 static const char *random_loop(struct arena *a, struct rng *r, int body) {
     static const int rows[] = {1, 2, 3, 5, 7}, columns[] = {1, 3, 8, 17, 33, 40};
     enum dtype type = types[rng_below(r, 6)];
+    if (body >= BODIES)
+        type = DTYPE_I4;
     bool is_float = dtype_is_float(type), is_back = rng_below(r, 3) == 0;
     struct str out = {0};
     str_printf(&out, "problem loop\ndim T = %d, B = %d, D = %d, H = %d\n", 1 + (int)rng_below(r, 4),
                rows[rng_below(r, 5)], columns[rng_below(r, 6)], columns[rng_below(r, 6)]);
-    for (const char *p = bodies[body]; *p; p++) {
+    for (const char *p = bodies[body % BODIES]; *p; p++) {
         static const char *const words[] = {"TYPE", "DRAW", "ACT(", "ORDER"};
         const char *with[] = {dtype_name(type),
                               is_float ? " ~ normal(0, 0.5)" : " ~ integers(-2, 2)",
@@ -139,11 +142,12 @@ Test(persistent, random_loops_are_what_the_interpreter_computes) {
     struct rng r;
     rng_init(&r, 20261118);
     int kept = 0, met = 0;
-    for (int i = 0; i < LOOPS; i++) {
+    for (int i = 0; i < LOOPS + PACKED; i++) {
         struct arena a = {0};
         struct error err = {0};
         char message[1200] = "";
-        struct problem *p = problem_from(&a, random_loop(&a, &r, i % BODIES));
+        int body = i < LOOPS ? i % BODIES : BODIES + i % BODIES;
+        struct problem *p = problem_from(&a, random_loop(&a, &r, body));
         struct target t = random_card(&r);
         struct kernel *k = make(&a, &r, p, &t);
         struct loop_program *program = program_lower(&a, p, &t, k);

@@ -167,7 +167,8 @@ static const char *const gpu_source =
     "oob nan\n"
     "#pragma hone launch rows grid(M, 2) block(32, 8) shared(100 * 1024) cluster(2, 1, 1) "
     "args(xa, part)\n"
-    "#pragma hone launch end block(1024) cooperative args(part, y) grid(SMS)\n";
+    "#pragma hone launch end block(1024) cooperative args(part, y) grid(SMS)\n"
+    "#pragma hone launch more grid(4) block(32) programmatic args(part)\n";
 
 Test(plan, reads_launches_with_threads_and_tensor_maps) {
     struct arena a = {0};
@@ -196,6 +197,8 @@ Test(plan, reads_launches_with_threads_and_tensor_maps) {
     cr_expect(!s->shape.is_cooperative);
     cr_expect(p.steps[1].shape.is_cooperative);
     cr_expect_eq(p.steps[1].grid, 132);
+    cr_expect(!s->shape.is_programmatic && !p.steps[1].shape.is_programmatic);
+    cr_expect(p.steps[2].shape.is_programmatic);
     arena_reset(&a);
 }
 
@@ -219,6 +222,16 @@ Test(plan, names_the_mistakes_of_gpu_launches) {
         {"launch f grid(8, 8) block(1) cluster(8, 8) args(y)", "a cluster of 64 blocks"},
         {"launch f grid(3) block(1) cluster(2) args(y)", "no multiple of its cluster's 2"},
         {"launch f grid(1) block(1) overlap args(y)", "unexpected 'overlap'"},
+        {"launch f grid(1) block(1) programmatic args(y)",
+         "launch 'f' is programmatic, but no launch comes right before it"},
+        {"fill y 0\n#pragma hone launch f grid(1) block(1) programmatic args(y)",
+         "launch 'f' is programmatic, but no launch comes right before it"},
+        {"launch f grid(1) block(1) args(y)\n"
+         "#pragma hone launch g grid(1) block(1) cooperative programmatic args(y)",
+         "launch 'g' is cooperative, so it cannot be programmatic"},
+        {"launch f grid(1) block(1) args(y)\n"
+         "#pragma hone launch g grid(1) block(1) programmatic programmatic args(y)",
+         "unexpected 'programmatic'"},
         {"launch f grid(THREADS) block(1) args(y)", "unknown size 'THREADS'"},
         {"launch f grid(SMSS) block(1) args(y)", "did you mean 'SMS'?"},
         {"launch f grid(1) block(1) args(z)", "unknown buffer 'z'"},
@@ -307,6 +320,11 @@ Test(plan, knows_what_a_device_lacks) {
     cr_expect(!plan_parse(&a, "#pragma hone launch f grid(2) block(1) cluster(2) args(y)", &old, &p,
                           &err));
     cr_expect(strstr(err.text, "this device has no clusters"), "%s", err.text);
+    cr_expect(!plan_parse(&a,
+                          "#pragma hone launch f grid(2) block(1) args(y)\n"
+                          "#pragma hone launch g grid(2) block(1) programmatic args(y)",
+                          &old, &p, &err));
+    cr_expect(strstr(err.text, "this device has no programmatic launches"), "%s", err.text);
     cr_expect(!plan_parse(&a, gpu_source, &context, &p, &err));
     cr_expect(strstr(err.text, "line 1: unknown size 'SMS'"), "%s", err.text);
     arena_reset(&a);
@@ -321,6 +339,7 @@ Test(plan, of_a_gpu_survives_its_json_form) {
     cr_assert(plan_from_json(&a, json, &q, &err), "%s", err.text);
     json_t *again = plan_to_json(&q);
     cr_expect(json_equal(json, again));
+    cr_expect(q.steps[2].shape.is_programmatic && !q.steps[1].shape.is_programmatic);
     json_decref(again);
     json_t *step = json_array_get(json_object_get(json, "steps"), 0);
     json_array_set_new(json_object_get(step, "args"), 0, json_integer(-2));

@@ -533,6 +533,16 @@ Test(report, says_why_a_row_that_looks_faster_is_no_champion) {
     cr_assert(strstr(str_text(&s), "24% of the pairs were"), "%s", str_text(&s));
     cr_assert(strstr(str_text(&s), "--seconds 1800"), "%s", str_text(&s));
     str_reset(&s);
+    // What ended it is what it would need more of, in the store that was named.
+    const char *stop_reason = v.run.stop_reason;
+    v.run.stop_reason = "evals";
+    v.run.max_evals = 4;
+    v.store_option = " --store s";
+    report_result(&s, &v);
+    cr_assert(strstr(str_text(&s), "--evals 12."), "%s", str_text(&s));
+    str_reset(&s);
+    v.run.stop_reason = stop_reason;
+    v.store_option = NULL;
     // Slower ones are no reason to wait longer.
     v.nodes[1].time_s = 3e-3;
     v.nodes[1].measurement.speedup = 0.66;

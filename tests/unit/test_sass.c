@@ -81,6 +81,21 @@ Test(sass, names_what_the_disassembler_names) {
     expect_agreement("twins_90a.cubin", "twins_90a.sass", 90);
 }
 
+// As `nvdisasm -hex` names them in code of ours that uses them.
+Test(sass, knows_rare_instructions) {
+    static const struct {
+        uint16_t code;
+        const char *name;
+    } rows[] = {{0x015, "VABSDIFF4"}, {0x03a, "MOVM"},  {0x0be, "UBREV"}, {0x113, "FRND.64"},
+                {0x142, "BREAK"},     {0x143, "CALL"},  {0x160, "TEX"},   {0x19d, "SUST"},
+                {0x1b0, "ARRIVES"},   {0x1ba, "UBLKCP"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        cr_expect_str_eq(sass_name(rows[i].code), rows[i].name);
+    struct sass s = read_fixture("lines_90a.cubin");
+    for (int i = 0; i < s.n_kernels; i++)
+        cr_expect_eq(s.kernels[i].n_unknown, 0, "%s", s.kernels[i].name);
+}
+
 static struct metrics metrics_of(const struct sass *s, const char *name) {
     struct metrics m = {0};
     const struct sass_kernel *k = sass_find(s, name);
@@ -364,6 +379,12 @@ Test(line_table, finds_the_callers_of_what_was_inlined) {
     cr_expect_str_eq(lines_of(&t, "third", "lines.cu"), "");
     cr_expect_eq(line_table_find(&t, "first", UINT64_MAX, "lines.cu"), 7);
     bytes = fixture("twins_90a.cubin", &len);
+    static const int expected[] = {9, 10, 10, 10, 12, 10, 10, 12, 11, 12, 12, 13};
+    enum { N = sizeof expected / sizeof expected[0] };
+    int lines[N] = {0};
+    cr_expect_str_eq(line_table_lines(&t, "second", SASS_BYTES, lines, N), "lines.cu");
+    cr_expect_arr_eq(lines, expected, sizeof lines);
+    cr_expect_null(line_table_lines(&t, "third", SASS_BYTES, lines, N));
     cr_expect(!line_table_read(&a, bytes, len, &t), "compiled without lines");
     arena_reset(&a);
 }

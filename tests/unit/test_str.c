@@ -136,3 +136,14 @@ Test(str, ends_with_what_it_ends_with) {
     cr_expect(str_ends_with("a.hone", ".hone") && str_ends_with(".c", ".c"));
     cr_expect(!str_ends_with("c", ".c") && !str_ends_with("a.cu", ".c"));
 }
+
+Test(str, a_word_for_a_shell_is_quoted_where_it_has_to_be) {
+    struct str s = {0};
+    str_put_quoted(&s, "dir/runs-1.db");
+    str_puts(&s, " ");
+    str_put_quoted(&s, "");
+    str_puts(&s, " ");
+    str_put_quoted(&s, "a 'b $c");
+    cr_expect_str_eq(str_text(&s), "dir/runs-1.db '' 'a '\\''b $c'");
+    str_reset(&s);
+}

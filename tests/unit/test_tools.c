@@ -444,6 +444,16 @@ Test(tools, waves_counts_multiprocessors_without_work) {
     }
 }
 
+Test(tools, serial_speaks_where_the_assembler_does) {
+    struct profile p = profile_of((struct launch){9999, 256, 255, 0, 1});
+    struct finding f;
+    cr_assert_eq(examine_gpu(&tool_serial, gemm_block, &p, BOUND_COMPUTE, &f), 0);
+    profile_set(&p, METRIC_SERIALIZED, 2);
+    cr_assert_eq(examine_gpu(&tool_serial, gemm_block, &p, BOUND_COMPUTE, &f), 1);
+    cr_expect_eq(f.severity, SEVERITY_HIGH);
+    cr_expect(strstr(f.evidence, "2 advisories of the assembler"), "%s", f.evidence);
+}
+
 Test(tools, spill_tells_spills_from_arrays) {
     struct profile p = profile_of((struct launch){9999, 256, 255, 0, 1});
     struct finding f;

@@ -367,6 +367,28 @@ Test(tools_gpu, tell_sick_counters_from_healthy_ones) {
     }
 }
 
+// What warps wait for is not told from two reasons of twenty, and where memory is busy nearly all
+// of the time nobody gains much by waiting less.
+Test(tools_gpu, promise_no_more_than_the_waiting_that_is_known) {
+    struct profile p = plain_launch();
+    struct metrics *m = &p.launches[0].metrics;
+    struct finding f;
+    metrics_set(m, METRIC_STALL_WAIT, 6);
+    metrics_set(m, METRIC_STALL_BARRIER, 3);
+    cr_assert(asks(&tool_chain, &p, &f) && asks(&tool_barrier, &p, &f));
+    cr_expect_float_eq(f.expected_gain, 1 / 0.7, 1e-9);
+    metrics_set(m, METRIC_L2_BUSY, 0.9);
+    metrics_set(m, METRIC_DRAM_BUSY, 0.9);
+    cr_assert(asks(&tool_barrier, &p, &f));
+    cr_expect_float_eq(f.expected_gain, 1 / 0.9, 1e-3);
+    cr_expect(!asks(&tool_chain, &p, &f), "%s", f.evidence);
+    p = plain_launch();
+    m = &p.launches[0].metrics;
+    metrics_set(m, METRIC_STALL_WAIT, 6);
+    metrics_clear(m, METRIC_WARP_LATENCY);
+    cr_expect(!asks(&tool_chain, &p, &f), "%s", f.evidence);
+}
+
 // Measured: 20 turns of 134 MB each way.
 Test(tools_gpu, blame_copies_or_the_gaps_between_kernels) {
     struct profile p = {0};

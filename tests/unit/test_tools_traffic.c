@@ -30,7 +30,7 @@ static void add_launch(struct profile *p, const char *name, const struct row *ro
         {METRIC_TIME, 1e-3},    {METRIC_DRAM_BUSY, 0.7},     {METRIC_L2_BUSY, 0.3},
         {METRIC_L1_BUSY, 0.2},  {METRIC_ISSUE_BUSY, 0.2},    {METRIC_PIPE_FMA_BUSY, 0.1},
         {METRIC_BLOCKS, 8448},  {METRIC_BLOCK_THREADS, 256}, {METRIC_STALL_LONG, 20},
-        {METRIC_STALL_WAIT, 2},
+        {METRIC_STALL_WAIT, 2}, {METRIC_WARP_LATENCY, 22},
     };
     struct metrics *m = &profile_add_launch(&a, p, name)->metrics;
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)

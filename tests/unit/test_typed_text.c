@@ -166,7 +166,7 @@ static void add_memory(struct world *w, int lanes) {
 // What only vectors have.
 static void add_vectors(struct world *w, int lanes) {
     struct arena *a = &w->arena;
-    for (int i = 0; i < (w->threads ? 13 : 11); i++) {
+    for (int i = 0; i < (w->threads ? 14 : 11); i++) {
         // On a CPU sums and products before a lane have an order of their own (test_math.c).
         if (!w->threads && (i == 7 || i == 8))
             continue;
@@ -176,6 +176,8 @@ static void add_vectors(struct world *w, int lanes) {
         // Of numbers up to 1 or so: 4e-6 of a result that is beside 8.
         const struct loop_expr *gelu = loop_unary(a, LOOP_GELU_QUICK, loop_unary(a, LOOP_TANH, x));
         gelu = loop_binary(a, LOOP_ADD, gelu, loop_broadcast(a, loop_real(a, 8), lanes));
+        const struct loop_expr *one = loop_broadcast(a, loop_real(a, 1), lanes);
+        const struct loop_expr *large = loop_binary(a, LOOP_ADD, loop_unary(a, LOOP_ABS, x), one);
         const struct loop_expr *e[] = {loop_cast(a, m, LOOP_F32),
                                        loop_cast(a, x, LOOP_MASK),
                                        loop_round_to(a, x, DTYPE_F16),
@@ -188,6 +190,7 @@ static void add_vectors(struct world *w, int lanes) {
                                        loop_unary(a, LOOP_LANES_REVERSED, x),
                                        loop_unary(a, LOOP_EXP_QUICK, x),
                                        loop_unary(a, LOOP_ERF_QUICK, x),
+                                       loop_unary(a, LOOP_INVERSE_QUICK, large),
                                        gelu};
         close_case(w, e[i], own[e[i]->dtype], e[i]->lanes == 1 ? lanes : 1,
                    arena_printf(a, "vectors %d, %d lanes", i, lanes));

@@ -35,6 +35,7 @@ typedef struct {
 
 typedef enum {
     cudaLaunchAttributeCooperative = 2,
+    cudaLaunchAttributeProgrammaticStreamSerialization = 6,
     cudaLaunchAttributeClusterDimension = 4,
 } cudaLaunchAttributeID;
 
@@ -44,7 +45,7 @@ typedef struct {
         struct {
             unsigned x, y, z;
         } clusterDim;
-        int cooperative;
+        int cooperative, programmaticStreamSerializationAllowed;
     } val;
 } cudaLaunchAttribute;
 

@@ -190,8 +190,10 @@ static cudaError_t launch(const cudaLaunchConfig_t *c, struct kernel *k, void **
         if (c->attrs[i].id == cudaLaunchAttributeClusterDimension)
             record(", cluster %u %u %u", c->attrs[i].val.clusterDim.x, c->attrs[i].val.clusterDim.y,
                    c->attrs[i].val.clusterDim.z);
-        else
+        else if (c->attrs[i].id == cudaLaunchAttributeCooperative)
             record(", cooperative %d", c->attrs[i].val.cooperative);
+        else
+            record(", programmatic %d", c->attrs[i].val.programmaticStreamSerializationAllowed);
     record(", %d arguments\n", k->n_args);
     for (int i = 0; i < k->n_args; i++)
         if (!arguments[i])

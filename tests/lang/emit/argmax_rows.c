@@ -19,38 +19,47 @@ _Static_assert(N == 300, "lowered for N = 300");
 void y_nest(long block, const float *restrict x, long long *restrict y) {
     f32x16 best_0, best_1, best_2, best_3;
     float best_;
+    int chunk;
     int piece;
     int position;
     for (long j = block * 4; j < block * 4 + 4; j++) {
+        best_ = -__builtin_inff();
+        chunk = 0;
         best_0 = hone_all16(-__builtin_inff());
         best_1 = hone_all16(-__builtin_inff());
         best_2 = hone_all16(-__builtin_inff());
         best_3 = hone_all16(-__builtin_inff());
         for (long k = 0; k < 256; k += 64) {
+            __builtin_prefetch(&x[j * 300 + k + 300], 0, 2);
             f32x16 x_0 = hone_load16(&x[j * 300 + k]);
             best_0 = hone_max16(x_0, best_0);
+            __builtin_prefetch(&x[j * 300 + k + 16 + 300], 0, 2);
             f32x16 x_1 = hone_load16(&x[j * 300 + k + 16]);
             best_1 = hone_max16(x_1, best_1);
+            __builtin_prefetch(&x[j * 300 + k + 32 + 300], 0, 2);
             f32x16 x_2 = hone_load16(&x[j * 300 + k + 32]);
             best_2 = hone_max16(x_2, best_2);
+            __builtin_prefetch(&x[j * 300 + k + 48 + 300], 0, 2);
             f32x16 x_3 = hone_load16(&x[j * 300 + k + 48]);
             best_3 = hone_max16(x_3, best_3);
         }
-        best_ = hone_lanes_max16(hone_max16(hone_max16(hone_max16(best_0, best_1), best_2), best_3));
+        float here = hone_lanes_max16(hone_max16(hone_max16(hone_max16(best_0, best_1), best_2), best_3));
+        int takes = ((best_ < here) | ((here != here) & (best_ == best_)));
+        best_ = (takes ? here : best_);
+        chunk = (takes ? 0 : chunk);
         for (long k = 256; k < 300; k++) {
             float x_v = x[j * 300 + k];
-            best_ = hone_max1(x_v, best_);
+            int takes_2 = ((best_ < x_v) | ((x_v != x_v) & (best_ == best_)));
+            best_ = (takes_2 ? x_v : best_);
+            chunk = (takes_2 ? 256 : chunk);
         }
         float best_v = best_;
         piece = -1;
-        for (long k = 0; k < 256; k += 64) {
-            __builtin_prefetch(&x[j * 300 + k + 300], 0, 2);
+        long begin = hone_to_long(chunk, 0LL, 256LL);
+        for (long k = begin; k < 256; k += 64) {
             f32x16 x_v = hone_load16(&x[j * 300 + k]);
-            __builtin_prefetch(&x[j * 300 + k + 16 + 300], 0, 2);
             f32x16 x_2 = hone_load16(&x[j * 300 + k + 16]);
-            __builtin_prefetch(&x[j * 300 + k + 32 + 300], 0, 2);
             f32x16 x_3 = hone_load16(&x[j * 300 + k + 32]);
-            __builtin_prefetch(&x[j * 300 + k + 48 + 300], 0, 2);
             f32x16 x_4 = hone_load16(&x[j * 300 + k + 48]);
             piece = ((hone_lanes_any16((((((x_v == best_v) | (x_v != x_v)) | ((x_2 == best_v) | (x_2 != x_2))) | ((x_3 == best_v) | (x_3 != x_3))) | ((x_4 == best_v) | (x_4 != x_4)))) & (piece < 0)) ? (int)k : piece);
         }

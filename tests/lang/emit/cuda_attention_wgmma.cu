@@ -52,6 +52,7 @@ HONE_KERNEL_OF(384, 1) o_attention(unsigned short *__restrict__ o, HONE_MAP(q_ma
             int v_at = head * 256 * 64;
             hone_mbarrier_expect(&q_full[0], 16384);
             hone_bulk_copy3(&q_tile[0], &q_map, &q_full[0], 0, row0, q_at / 16384);
+            #pragma unroll 1
             for (int j = 0; j < tiles; j++) {
                 int slot = j % 2;
                 int phase = (j + 2) / 2 % 2;

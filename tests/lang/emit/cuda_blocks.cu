@@ -16,7 +16,7 @@ HONE_ASSERT(N == 65535, "lowered for N = 65535");
 #pragma hone scratch t_2_sum_blocks f32[64, 4]
 #pragma hone launch y_rowwise grid(M * 4) block(512) shared(65600) cluster(4) args(x, y, t_2_sum_blocks)
 
-HONE_KERNEL(512) y_rowwise(const float *__restrict__ x, float *__restrict__ y, float *__restrict__ t_2_sum_blocks) {
+HONE_KERNEL(512) y_rowwise(const float *__restrict__ x, float *__restrict__ y, float *t_2_sum_blocks) {
     HONE_DYNAMIC(x_row, 0, 16384);
     float x_end;
     f32x4 t_2_sum_part;

@@ -154,6 +154,7 @@ HONE_KERNEL_OF(160, 2) y_conv(const unsigned short *__restrict__ bias, unsigned 
     if (127 < thread) {
         if (thread < 129) {
             int column0 = block * 128;
+            #pragma unroll 1
             for (int slice = 0; slice < 6; slice++) {
                 int slot = slice % 3;
                 hone_mbarrier_wait(&empty[slot], (slice + 3) / 3 % 2);

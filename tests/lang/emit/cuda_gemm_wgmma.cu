@@ -48,6 +48,7 @@ HONE_KERNEL_OF(384, 1) y_gemm(const unsigned short *__restrict__ bias, HONE_MAP(
                 int inside = tile % 128;
                 int row0 = (above + inside % 8) * 128;
                 int column0 = inside / 8 * 256;
+                #pragma unroll 1
                 for (int slice = 0; slice < 16; slice++) {
                     int count = before + slice;
                     int slot = count % 4;

@@ -52,6 +52,7 @@ HONE_KERNEL_OF(256, 1) c_gemm(HONE_MAP(lhs_map), HONE_MAP(rhs_map), HONE_MAP(box
             int column0 = inside * 128;
             int lhs_matrix = tile / 20 * K * M / 49600;
             int rhs_matrix = tile / 20 * K * N / 128960;
+            #pragma unroll 1
             for (int slice = 0; slice < 4; slice++) {
                 int count = before + slice;
                 int slot = count % 4;

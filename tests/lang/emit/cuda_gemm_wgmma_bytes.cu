@@ -45,6 +45,7 @@ HONE_KERNEL_OF(384, 1) c_gemm(const float *__restrict__ s, HONE_MAP(lhs_map), HO
         if (thread < 1) {
             int row0 = block % 4 * 128;
             int column0 = block / 4 * 256;
+            #pragma unroll 1
             for (int slice = 0; slice < 16; slice++) {
                 int slot = slice % 4;
                 hone_mbarrier_wait(&empty[slot], (slice + 4) / 4 % 2);

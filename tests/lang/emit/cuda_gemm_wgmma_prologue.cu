@@ -53,6 +53,7 @@ HONE_KERNEL_OF(384, 1) y_gemm(HONE_MAP(lhs_map), HONE_MAP(lhs_second_map), HONE_
             int inside = tile % 128;
             int row0 = (above + inside % 8) * 128;
             int column0 = inside / 8 * 256;
+            #pragma unroll 1
             for (int slice = 0; slice < 224; slice++) {
                 int count = before + slice;
                 int slot = count % 3;
@@ -80,7 +81,7 @@ HONE_KERNEL_OF(384, 1) y_gemm(HONE_MAP(lhs_map), HONE_MAP(lhs_second_map), HONE_
                         f32x8 t_1_neg = -gate_v;
                         f32x8 t_1_exp = hone_exp_quick8(t_1_neg);
                         f32x8 t_1_sum = t_1_exp + 1.0f;
-                        f32x8 t_1 = gate_v / t_1_sum;
+                        f32x8 t_1 = gate_v * hone_inverse_quick8(t_1_sum);
                         f32x8 h_f32 = t_1 * up_v;
                         hone_store8_bf16(&lhs_tile[slot * 8192 + (item * 12 + own / 8) * 64 + ((own % 8) ^ ((item * 12 + own / 8) % 8)) * 8], h_f32);
                     }

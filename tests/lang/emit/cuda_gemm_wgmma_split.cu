@@ -30,8 +30,8 @@ HONE_ASSERT(K == 3000, "lowered for K = 3000");
 #pragma hone tensormap rhs_map = y_rhs_high dims(2050, 3000) strides(4112) box(64, 64) swizzle(128)
 #pragma hone tensormap rhs_low_map = y_rhs_low dims(2050, 3000) strides(4112) box(64, 64) swizzle(128)
 #pragma hone launch y_lhs_split grid(1000) block(256) args(x, y_lhs_high, y_lhs_low, y_lhs_factors)
-#pragma hone launch y_rhs_split grid(520) block(512) cluster(8) args(w, y_rhs_high, y_rhs_low, y_rhs_factors, y_rhs_peak, y_rhs_small)
-#pragma hone launch y_gemm grid(132) block(384) shared(196672) args(x, w, bias, y, y_lhs_factors, y_rhs_factors, lhs_map, lhs_low_map, rhs_map, rhs_low_map)
+#pragma hone launch y_rhs_split grid(520) block(512) cluster(8) programmatic args(w, y_rhs_high, y_rhs_low, y_rhs_factors, y_rhs_peak, y_rhs_small)
+#pragma hone launch y_gemm grid(132) block(384) shared(196672) programmatic args(x, w, bias, y, y_lhs_factors, y_rhs_factors, lhs_map, lhs_low_map, rhs_map, rhs_low_map)
 
 HONE_KERNEL(256) y_lhs_split(const float *__restrict__ x, unsigned short *__restrict__ y_lhs_high, unsigned short *__restrict__ y_lhs_low, float *__restrict__ y_lhs_factors) {
     f32x4 kept[3];
@@ -41,6 +41,7 @@ HONE_KERNEL(256) y_lhs_split(const float *__restrict__ x, unsigned short *__rest
     HONE_SHARED(small_warps, 8);
     const int block = hone_block();
     const int thread = hone_thread();
+    hone_launch_next();
     peak_part = hone_all4(-HONE_INFINITY);
     #pragma unroll
     for (int item = 0; item < 3; item++) {
@@ -88,7 +89,7 @@ HONE_KERNEL(256) y_lhs_split(const float *__restrict__ x, unsigned short *__rest
     }
 }
 
-HONE_KERNEL_OF(512, 2) y_rhs_split(const float *__restrict__ w, unsigned short *__restrict__ y_rhs_high, unsigned short *__restrict__ y_rhs_low, float *__restrict__ y_rhs_factors, float *__restrict__ y_rhs_peak, float *__restrict__ y_rhs_small) {
+HONE_KERNEL_OF(512, 2) y_rhs_split(const float *__restrict__ w, unsigned short *__restrict__ y_rhs_high, unsigned short *__restrict__ y_rhs_low, float *__restrict__ y_rhs_factors, float *y_rhs_peak, float *y_rhs_small) {
     HONE_SHARED(scales, 5 * 32);
     f32x2 kept_[12];
     f32x2 peak_part_;
@@ -101,6 +102,7 @@ HONE_KERNEL_OF(512, 2) y_rhs_split(const float *__restrict__ w, unsigned short *
     HONE_SHARED(small_warps_2, 16 * 32);
     const int block = hone_block();
     const int thread = hone_thread();
+    hone_launch_next();
     int column = thread % 16;
     int lane = thread / 16;
     int first = block / 8 * 32;
@@ -204,9 +206,10 @@ HONE_KERNEL_OF(512, 2) y_rhs_split(const float *__restrict__ w, unsigned short *
             }
         }
     }
+    hone_launch_wait();
 }
 
-HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restrict__ w, const float *__restrict__ bias, float *__restrict__ y, const float *__restrict__ y_lhs_factors, const float *__restrict__ y_rhs_factors, HONE_MAP(lhs_map), HONE_MAP(lhs_low_map), HONE_MAP(rhs_map), HONE_MAP(rhs_low_map)) {
+HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restrict__ w, const float *__restrict__ bias, float *__restrict__ y, const float *y_lhs_factors, const float *y_rhs_factors, HONE_MAP(lhs_map), HONE_MAP(lhs_low_map), HONE_MAP(rhs_map), HONE_MAP(rhs_low_map)) {
     HONE_DYNAMIC_OF(unsigned short, lhs_tile, 0, 384 * 64);
     HONE_DYNAMIC_OF(unsigned short, lhs_low_tile, 49152, 384 * 64);
     HONE_DYNAMIC_OF(unsigned short, rhs_tile, 98304, 384 * 64);
@@ -229,6 +232,9 @@ HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restri
         }
     }
     hone_barrier();
+    hone_launch_wait();
+    hone_renew(y_lhs_factors);
+    hone_renew(y_rhs_factors);
     if (thread < 128) {
         hone_registers_less(24);
         if (thread < 1) {
@@ -236,6 +242,7 @@ HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restri
                 int before = tile / 132 * 47;
                 int row0 = tile % 8 * 128;
                 int column0 = tile / 8 * 128;
+                #pragma unroll 1
                 for (int slice = 0; slice < 47; slice++) {
                     int count = before + slice;
                     int slot = count % 3;
@@ -309,17 +316,17 @@ HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restri
             int own = row0 + consumer * 64 + warp * 16;
             least = 1.0f;
             #pragma unroll
-            for (int i = 0; i < 2; i++) {
-                int row = own + i * 8 + lane / 4;
-                if (row < M) {
-                    #pragma unroll
-                    for (int j = 0; j < 16; j++) {
-                        int column = column0 + j * 8 + lane % 4 * 2;
+            for (int j = 0; j < 16; j++) {
+                int column = column0 + j * 8 + lane % 4 * 2;
+                #pragma unroll
+                for (int half = 0; half < 2; half++) {
+                    int row = own + half * 8 + lane / 4;
+                    if (row < M) {
                         if (column < N) {
                             f32x2 first = y_lhs_factors[row] * hone_load2(&y_rhs_factors[column]);
                             f32x2 second = y_lhs_factors[1000 + row] * hone_load2(&y_rhs_factors[2056 + column]);
                             least = hone_min1(least, hone_lanes_min2(first));
-                            f32x2 t_1 = total[j * 2 + i] * first * second;
+                            f32x2 t_1 = total[j * 2 + half] * first * second;
                             f32x2 bias_v = hone_load2(&bias[column]);
                             f32x2 t_2 = t_1 + bias_v;
                             f32x2 y_v = hone_max2(t_2, hone_all2(0.0f));

@@ -22,7 +22,7 @@ HONE_ASSERT(K == 8192, "lowered for K = 8192");
 #pragma hone tensormap rhs_map = w dims(8192, 500) strides(16384) box(64, 128) swizzle(128)
 #pragma hone launch y_gemm grid(16) block(384) shared(196704) cluster(4) args(y, lhs_map, rhs_map, y_sums)
 
-HONE_KERNEL_OF(384, 1) y_gemm(unsigned short *__restrict__ y, HONE_MAP(lhs_map), HONE_MAP(rhs_map), float *__restrict__ y_sums) {
+HONE_KERNEL_OF(384, 1) y_gemm(unsigned short *__restrict__ y, HONE_MAP(lhs_map), HONE_MAP(rhs_map), float *y_sums) {
     HONE_DYNAMIC_OF(unsigned short, lhs_tile, 0, 768 * 64);
     HONE_DYNAMIC_OF(unsigned short, rhs_tile, 98304, 768 * 64);
     HONE_DYNAMIC_OF(long long, full, 196608, 6);
@@ -44,6 +44,7 @@ HONE_KERNEL_OF(384, 1) y_gemm(unsigned short *__restrict__ y, HONE_MAP(lhs_map),
             int first = block % 4 * 32;
             int inside = block / 4;
             int column0 = inside * 128;
+            #pragma unroll 1
             for (int slice = 0; slice < 32; slice++) {
                 int slot = slice % 6;
                 hone_mbarrier_wait(&empty[slot], (slice + 6) / 6 % 2);

@@ -42,6 +42,7 @@ HONE_KERNEL_OF(384, 1) c_gemm(int *__restrict__ c, HONE_MAP(lhs_map), HONE_MAP(r
         if (thread < 1) {
             int row0 = block % 4 * 128;
             int column0 = block / 4 * 128;
+            #pragma unroll 1
             for (int slice = 0; slice < 8; slice++) {
                 int slot = slice % 4;
                 hone_mbarrier_wait(&empty[slot], (slice + 4) / 4 % 2);
@@ -77,12 +78,12 @@ HONE_KERNEL_OF(384, 1) c_gemm(int *__restrict__ c, HONE_MAP(lhs_map), HONE_MAP(r
         int warp = thread / 32 % 4;
         int own = row0 + consumer * 64 + warp * 16;
         #pragma unroll
-        for (int i = 0; i < 2; i++) {
-            int row = own + i * 8 + lane / 4;
+        for (int j = 0; j < 16; j++) {
+            int column = column0 + j * 8 + lane % 4 * 2;
             #pragma unroll
-            for (int j = 0; j < 16; j++) {
-                int column = column0 + j * 8 + lane % 4 * 2;
-                i32x2 c_v = sum[j * 2 + i];
+            for (int half = 0; half < 2; half++) {
+                int row = own + half * 8 + lane / 4;
+                i32x2 c_v = sum[j * 2 + half];
                 hone_store2_i32(&c[row * N + column], c_v);
             }
         }

@@ -26,8 +26,8 @@ HONE_ASSERT(K == 2048, "lowered for K = 2048");
 #pragma hone tensormap lhs_map = c_lhs_high dims(2048, 512) strides(4096) box(64, 128) swizzle(128)
 #pragma hone tensormap rhs_map = c_rhs_high dims(512, 2048) strides(1024) box(64, 64) swizzle(128)
 #pragma hone launch c_lhs_split grid(512) block(128) args(a, c_lhs_high, c_lhs_factors)
-#pragma hone launch c_rhs_split grid(128) block(512) cluster(8) args(b, c_rhs_high, c_rhs_factors, c_rhs_peak, c_rhs_small)
-#pragma hone launch c_gemm grid(16) block(384) shared(147584) args(a, b, c, c_lhs_factors, c_rhs_factors, lhs_map, rhs_map)
+#pragma hone launch c_rhs_split grid(128) block(512) cluster(8) programmatic args(b, c_rhs_high, c_rhs_factors, c_rhs_peak, c_rhs_small)
+#pragma hone launch c_gemm grid(16) block(384) shared(147584) programmatic args(a, b, c, c_lhs_factors, c_rhs_factors, lhs_map, rhs_map)
 
 HONE_KERNEL(128) c_lhs_split(const unsigned char *__restrict__ a, unsigned short *__restrict__ c_lhs_high, float *__restrict__ c_lhs_factors) {
     float kept[16];
@@ -37,6 +37,7 @@ HONE_KERNEL(128) c_lhs_split(const unsigned char *__restrict__ a, unsigned short
     HONE_SHARED(small_warps, 4);
     const int block = hone_block();
     const int thread = hone_thread();
+    hone_launch_next();
     peak_part = -HONE_INFINITY;
     #pragma unroll
     for (int item = 0; item < 16; item++) {
@@ -79,7 +80,7 @@ HONE_KERNEL(128) c_lhs_split(const unsigned char *__restrict__ a, unsigned short
     }
 }
 
-HONE_KERNEL_OF(512, 2) c_rhs_split(const unsigned char *__restrict__ b, unsigned short *__restrict__ c_rhs_high, float *__restrict__ c_rhs_factors, float *__restrict__ c_rhs_peak, float *__restrict__ c_rhs_small) {
+HONE_KERNEL_OF(512, 2) c_rhs_split(const unsigned char *__restrict__ b, unsigned short *__restrict__ c_rhs_high, float *__restrict__ c_rhs_factors, float *c_rhs_peak, float *c_rhs_small) {
     HONE_SHARED(scales, 5 * 32);
     float kept_[16];
     float peak_part_;
@@ -90,6 +91,7 @@ HONE_KERNEL_OF(512, 2) c_rhs_split(const unsigned char *__restrict__ b, unsigned
     float small_all;
     const int block = hone_block();
     const int thread = hone_thread();
+    hone_launch_next();
     int column = thread % 32;
     int lane = thread / 32;
     int first = block / 8 * 32;
@@ -181,9 +183,10 @@ HONE_KERNEL_OF(512, 2) c_rhs_split(const unsigned char *__restrict__ b, unsigned
             }
         }
     }
+    hone_launch_wait();
 }
 
-HONE_KERNEL_OF(384, 1) c_gemm(const unsigned char *__restrict__ a, const unsigned char *__restrict__ b, unsigned short *__restrict__ c, const float *__restrict__ c_lhs_factors, const float *__restrict__ c_rhs_factors, HONE_MAP(lhs_map), HONE_MAP(rhs_map)) {
+HONE_KERNEL_OF(384, 1) c_gemm(const unsigned char *__restrict__ a, const unsigned char *__restrict__ b, unsigned short *__restrict__ c, const float *c_lhs_factors, const float *c_rhs_factors, HONE_MAP(lhs_map), HONE_MAP(rhs_map)) {
     HONE_DYNAMIC_OF(unsigned short, lhs_tile, 0, 512 * 64);
     HONE_DYNAMIC_OF(unsigned short, rhs_tile, 65536, 512 * 64);
     HONE_DYNAMIC_OF(long long, full, 131072, 4);
@@ -203,11 +206,15 @@ HONE_KERNEL_OF(384, 1) c_gemm(const unsigned char *__restrict__ a, const unsigne
         }
     }
     hone_barrier();
+    hone_launch_wait();
+    hone_renew(c_lhs_factors);
+    hone_renew(c_rhs_factors);
     if (thread < 128) {
         hone_registers_less(40);
         if (thread < 1) {
             int row0 = block % 4 * 128;
             int column0 = block / 4 * 128;
+            #pragma unroll 1
             for (int slice = 0; slice < 32; slice++) {
                 int slot = slice % 4;
                 hone_mbarrier_wait(&empty[slot], (slice + 4) / 4 % 2);

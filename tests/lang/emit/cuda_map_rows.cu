@@ -31,7 +31,7 @@ HONE_ASSERT(D == 48, "lowered for D = 48");
 #pragma hone launch t_1_place grid(4) block(256) args(i, t_1_first, t_1_slots, t_1_sources)
 #pragma hone launch y_map grid(35) block(64) args(w, p, y, t_1_counts, t_1_first, t_1_sources)
 
-HONE_KERNEL(256) t_1_count(const long long *__restrict__ i, int *__restrict__ t_1_counts, int *__restrict__ t_1_slots) {
+HONE_KERNEL(256) t_1_count(const long long *__restrict__ i, int *t_1_counts, int *__restrict__ t_1_slots) {
     int one;
     int own;
     const int block = hone_block();
@@ -49,7 +49,7 @@ HONE_KERNEL(256) t_1_count(const long long *__restrict__ i, int *__restrict__ t_
     }
 }
 
-HONE_KERNEL(256) t_1_begin(const int *__restrict__ t_1_counts, int *__restrict__ t_1_taken, int *__restrict__ t_1_first) {
+HONE_KERNEL(256) t_1_begin(const int *__restrict__ t_1_counts, int *t_1_taken, int *__restrict__ t_1_first) {
     int more;
     int from;
     const int thread = hone_thread();

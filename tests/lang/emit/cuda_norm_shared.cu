@@ -15,7 +15,7 @@ HONE_ASSERT(N == 20000, "lowered for N = 20000");
 
 #pragma hone launch y_rowwise grid(M) block(1024) shared(80256) args(x, g, y)
 
-HONE_KERNEL(1024) y_rowwise(const float *__restrict__ x, const float *__restrict__ g, float *__restrict__ y) {
+HONE_KERNEL_OF(1024, 1) y_rowwise(const float *__restrict__ x, const float *__restrict__ g, float *__restrict__ y) {
     HONE_DYNAMIC(x_row, 0, N);
     f32x4 t_1_sum_part;
     HONE_DYNAMIC(t_1_sum_warps, 20000, 32);

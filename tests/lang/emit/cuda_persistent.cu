@@ -22,7 +22,7 @@ HONE_ASSERT(H == 40, "lowered for H = 40");
 #pragma hone scratch y_c f32[2, 240]
 #pragma hone launch y_persistent grid(8) block(64) cooperative args(x, c0, u, y, cn, meetings, y_h, y_c)
 
-HONE_KERNEL(64) y_persistent(const float *__restrict__ x, const float *__restrict__ c0, const float *__restrict__ u, float *__restrict__ y, float *__restrict__ cn, int *__restrict__ meetings, float *__restrict__ y_h, float *__restrict__ y_c) {
+HONE_KERNEL(64) y_persistent(const float *__restrict__ x, const float *__restrict__ c0, const float *__restrict__ u, float *__restrict__ y, float *__restrict__ cn, int *__restrict__ meetings, float *y_h, float *y_c) {
     float held[20];
     float t_1_part[6];
     float t_1_own[2];

@@ -24,7 +24,7 @@ HONE_ASSERT(G == 128, "lowered for G = 128");
 #pragma hone scratch y_totals f32[2, 12, 1000]
 #pragma hone launch y_qgemm grid(16) block(128) shared(107008) args(x, w, scales, d, y, y_totals)
 
-HONE_KERNEL_OF(128, 1) y_qgemm(const unsigned short *__restrict__ x, const unsigned char *__restrict__ w, const unsigned short *__restrict__ scales, const float *__restrict__ d, unsigned short *__restrict__ y, float *__restrict__ y_totals) {
+HONE_KERNEL_OF(128, 1) y_qgemm(const unsigned short *__restrict__ x, const unsigned char *__restrict__ w, const unsigned short *__restrict__ scales, const float *__restrict__ d, unsigned short *__restrict__ y, float *y_totals) {
     HONE_DYNAMIC_OF(unsigned char, w_ring, 0, (384 * 256 + 1) / 2);
     HONE_DYNAMIC_OF(unsigned short, x_ring, 49152, 96 * 256);
     int w_words[16];

@@ -24,7 +24,7 @@ HONE_ASSERT(G == 128, "lowered for G = 128");
 #pragma hone scratch y_sums f32[64, 512]
 #pragma hone launch y_qgemm grid(64) block(128) shared(71168) cluster(2) args(x, w, scales, d, y, y_sums)
 
-HONE_KERNEL_OF(128, 1) y_qgemm(const unsigned short *__restrict__ x, const unsigned char *__restrict__ w, const unsigned short *__restrict__ scales, const float *__restrict__ d, unsigned short *__restrict__ y, float *__restrict__ y_sums) {
+HONE_KERNEL_OF(128, 1) y_qgemm(const unsigned short *__restrict__ x, const unsigned char *__restrict__ w, const unsigned short *__restrict__ scales, const float *__restrict__ d, unsigned short *__restrict__ y, float *y_sums) {
     int w_words[32];
     int wide[8];
     int x_words[8];

@@ -77,6 +77,7 @@ HONE_KERNEL_OF(384, 1) y_groups(const int *__restrict__ o, HONE_MAP(lhs_map), HO
                     int row0 = (above + inside % rows) * 128;
                     int column0 = inside / rows * 256;
                     int first_row = begin + row0;
+                    #pragma unroll 1
                     for (int slice = 0; slice < slices; slice++) {
                         int count = so_far + slice;
                         int slot = count % 4;
@@ -199,6 +200,7 @@ HONE_KERNEL_OF(256, 1) dw_groups(const int *__restrict__ o, HONE_MAP(lhs_map_2),
                 int so_far = hone_to_int(number_[0], 0, 1073741823);
                 int row0 = tile % 4 * 64;
                 int column0 = tile / 4 * 128;
+                #pragma unroll 1
                 for (int slice = 0; slice < slices; slice++) {
                     int count = so_far + slice;
                     int slot = count % 4;

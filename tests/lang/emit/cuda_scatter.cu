@@ -28,7 +28,7 @@ HONE_ASSERT(D == 24, "lowered for D = 24");
 #pragma hone launch t_2_order grid(4) block(256) args(i, t_2_counts, t_2_first, t_2_slots, t_2_sources)
 #pragma hone launch y_sums grid(4) block(256) args(b, x, y, t_2_counts, t_2_first, t_2_slots)
 
-HONE_KERNEL(256) t_2_count(const long long *__restrict__ i, int *__restrict__ t_2_counts, int *__restrict__ t_2_slots) {
+HONE_KERNEL(256) t_2_count(const long long *__restrict__ i, int *t_2_counts, int *__restrict__ t_2_slots) {
     int one;
     int own;
     const int block = hone_block();
@@ -44,7 +44,7 @@ HONE_KERNEL(256) t_2_count(const long long *__restrict__ i, int *__restrict__ t_
     }
 }
 
-HONE_KERNEL(256) t_2_begin(const int *__restrict__ t_2_counts, int *__restrict__ t_2_taken, int *__restrict__ t_2_first) {
+HONE_KERNEL(256) t_2_begin(const int *__restrict__ t_2_counts, int *t_2_taken, int *__restrict__ t_2_first) {
     int more;
     int from;
     const int block = hone_block();

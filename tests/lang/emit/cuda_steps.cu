@@ -46,7 +46,7 @@ HONE_KERNEL(128) xw_nest(const float *__restrict__ x, const float *__restrict__ 
     }
 }
 
-HONE_KERNEL(32) y_steps(const float *__restrict__ u, float *__restrict__ y, float *__restrict__ last, const float *__restrict__ xw, float *__restrict__ y_work_f32) {
+HONE_KERNEL(32) y_steps(const float *__restrict__ u, float *__restrict__ y, float *__restrict__ last, const float *__restrict__ xw, float *y_work_f32) {
     float t_1_sum;
     const int block = hone_block();
     const int thread = hone_thread();

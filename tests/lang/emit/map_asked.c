@@ -31,7 +31,6 @@ void y_map(long block, const float *restrict w, const long long *restrict i, flo
             f32x8 w_0 = hone_load8(&w[j + at_0 * 132]);
             f32x8 y_0 = w_0 * 2.0f;
             hone_store8(&y[row * D + j], y_0);
-            __builtin_prefetch(&w[later + j + 8], 0, 2);
             long at_1 = hone_to_long(i_2, 0LL, 39999LL);
             f32x8 w_1 = hone_load8(&w[j + 8 + at_1 * 132]);
             f32x8 y_1 = w_1 * 2.0f;

@@ -1,6 +1,6 @@
 // channels, by hone VERSION.
 // kernel for channels on cpu
-// stage y : rowwise as columns  vec 4  strip 2  keep local  ahead 4  divide reciprocal  store cached
+// stage y : rowwise as columns  vec 4  strip 2  keep local  ahead 4  overlap none  divide reciprocal  store cached
 #include "hone_math.h"
 
 #ifndef B
@@ -36,7 +36,6 @@ void y_rowwise(long block, const float *restrict x, float *restrict y) {
             f32x4 t_1 = x_v * x_v;
             t_2_sum_part_0 += t_1;
             hone_store4(&x_strip[column * 8], x_v);
-            __builtin_prefetch(&x[(i * C + column + 4) * N + first + 4], 0, 2);
             f32x4 x_2 = hone_load4(&x[(i * C + column) * N + first + 4]);
             f32x4 t_1_2 = x_2 * x_2;
             t_2_sum_part_1 += t_1_2;

@@ -45,7 +45,6 @@ void y_rowwise(long block, const float *restrict x, float *restrict y) {
                 hone_store4(&y_exp_row[j], y_exp_0_2);
                 f32x4 y_0 = y_exp_0 * y_sum_inverse;
                 hone_stream4(&y[(row - 1) * N + j], y_0);
-                __builtin_prefetch(&x[(row + 1) * N + j + 4], 0, 2);
                 f32x4 y_exp_1 = hone_load4(&y_exp_row[j + 4]);
                 f32x4 x_1 = hone_load4(&x[row * N + j + 4]);
                 f32x4 y_shifted_1 = x_1 - y_max;
@@ -64,7 +63,6 @@ void y_rowwise(long block, const float *restrict x, float *restrict y) {
                 f32x4 y_exp_0 = hone_exp4(y_shifted_0);
                 y_sum_part_0 += y_exp_0;
                 hone_store4(&y_exp_row[j], y_exp_0);
-                __builtin_prefetch(&x[(row + 1) * N + j + 4], 0, 2);
                 f32x4 x_1 = hone_load4(&x[row * N + j + 4]);
                 f32x4 y_shifted_1 = x_1 - y_max;
                 f32x4 y_exp_1 = hone_exp4(y_shifted_1);
