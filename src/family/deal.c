@@ -1,6 +1,9 @@
 // Sizes of a block from the grain, and the kernel whose blocks walk them.
 #include "family/deal.h"
 
+// Of a vector that is one.
+enum { LANES_MIN = 4 };
+
 struct deal deal_out(const struct space *space, int n_groups, int64_t grain) {
     struct deal d = {.n_rows = 1, .n_columns = space->count[n_groups - 1]};
     for (int i = 0; i < n_groups - 1; i++)
@@ -10,6 +13,49 @@ struct deal deal_out(const struct space *space, int n_groups, int64_t grain) {
     if (d.rows > d.n_rows)
         d.rows = d.n_rows;
     return d;
+}
+
+// By vectors, what these leave by vectors of half as many lanes, and so on.
+static void sweep_halving(struct scope *s, const struct sweep *w, sweep_fn fn, void *ctx) {
+    struct arena *a = s->lowering->arena;
+    struct sweep part = *w;
+    for (int lanes = w->lanes; lanes >= LANES_MIN; lanes /= 2) {
+        const struct loop_expr *n = loop_binary(a, LOOP_SUB, w->end, part.begin);
+        n = loop_binary(a, LOOP_DIV, n, loop_int(a, lanes));
+        part.end = loop_binary(a, LOOP_MUL, n, loop_int(a, lanes));
+        part.end = loop_binary(a, LOOP_ADD, part.begin, part.end);
+        part.lanes = lanes;
+        part.multiple = (int64_t)lanes * part.unroll;
+        sweep_build(s, &part, fn, ctx);
+        part.begin = part.end;
+        part.unroll = 1;
+    }
+    part.end = w->end;
+    part.lanes = 1;
+    part.multiple = 1;
+    sweep_build(s, &part, fn, ctx);
+}
+
+// What lies before k->begin and from k->end on, element by element; between them by vectors.
+static void sweep_edges(struct scope *s, const struct sweep *w, const struct deal_kernel *k,
+                        sweep_fn fn, void *ctx) {
+    struct arena *a = s->lowering->arena;
+    const struct loop_expr *at[4] = {w->begin, loop_int(a, k->begin), loop_int(a, k->end), w->end};
+    for (int i = 1; i < 3; i++) {
+        at[i] = loop_binary(a, LOOP_MAX, at[i - 1], at[i]);
+        at[i] = loop_binary(a, LOOP_MIN, w->end, at[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        struct sweep part = *w;
+        part.begin = at[i];
+        part.end = at[i + 1];
+        part.lanes = i == 1 ? w->lanes : 1;
+        part.multiple = 1;
+        if (i == 1)
+            sweep_halving(s, &part, fn, ctx);
+        else
+            sweep_build(s, &part, fn, ctx);
+    }
 }
 
 void deal_kernel(struct lowering *l, const struct deal_kernel *k, sweep_fn fn, void *ctx) {
@@ -46,6 +92,9 @@ void deal_kernel(struct lowering *l, const struct deal_kernel *k, sweep_fn fn, v
     w.end = d.columns == d.n_columns ? space->extent[last]
                                      : loop_binary(a, LOOP_MIN, space->extent[last], w.end);
     w.multiple = sweep_multiple(d.n_columns, d.columns);
-    sweep_build(&s, &w, fn, ctx);
+    if (k->has_edges)
+        sweep_edges(&s, &w, k, fn, ctx);
+    else
+        sweep_build(&s, &w, fn, ctx);
     loop_close(&b, &inner);
 }

@@ -17,6 +17,8 @@ struct deal_kernel {
     int n_groups;
     int64_t grain;
     int lanes, unroll;
+    bool has_edges;      // vectors are for [begin, end) of the innermost group alone
+    int64_t begin, end;  // of it
 };
 
 // A kernel that has `fn` build what is done at every point, in vectors along the innermost group.

@@ -29,7 +29,7 @@ static void cut_terms(struct nest *n, node_id id, const struct axis_map *map) {
     const struct node *node = &n->l->region->graph->nodes[id];
     struct space *space = &n->l->space;
     struct terms t;
-    terms_find(n->l->region, id, map, n->first[id], &t);
+    terms_find_inside(n->l->region, id, map, n->first[id], n->inside, &t);
     for (int i = 0; i < t.n_guards; i++)
         space_cut_index(space, t.guard[i].index);
     for (int i = 0; i < t.n_multiples; i++)
@@ -64,10 +64,12 @@ static void add_axes(struct nest *n, node_id id) {
 static const struct loop_expr *anchor_value(void *ctx, struct scope *s, node_id n,
                                             const struct axis_map *map);
 
-static void build_space(struct nest *n, struct lowering *l, bool has_tile, bool by_axes) {
+static void build_space(struct nest *n, struct lowering *l, bool has_tile, bool by_axes,
+                        int inside) {
     const struct region *r = l->region;
     const struct shape *shape = &r->graph->nodes[r->value[0]].shape;
-    *n = (struct nest){.l = l, .first = arena_array(l->arena, int, r->graph->n_nodes)};
+    *n = (struct nest){
+        .l = l, .inside = inside, .first = arena_array(l->arena, int, r->graph->n_nodes)};
     l->space = (struct space){0};
     for (int i = 0; i < shape->rank; i++)
         space_add(&l->space, point_size(l, shape, i));
@@ -87,6 +89,8 @@ static void build_space(struct nest *n, struct lowering *l, bool has_tile, bool 
     assert(tile >= 0 || !has_tile);
     if (has_tile)
         space_separate(&l->space, tile);
+    if (inside >= 0)
+        space_separate(&l->space, inside);
     for (int i = 0; by_axes && i < kept; i++)
         space_separate(&l->space, i);
     space_finish(l->arena, &l->space);
@@ -97,11 +101,15 @@ static void build_space(struct nest *n, struct lowering *l, bool has_tile, bool 
 }
 
 void nest_build_space(struct nest *n, struct lowering *l, bool has_tile) {
-    build_space(n, l, has_tile, false);
+    build_space(n, l, has_tile, false, -1);
+}
+
+void nest_build_space_inside(struct nest *n, struct lowering *l, int inside) {
+    build_space(n, l, false, false, inside);
 }
 
 void nest_build_space_by_axes(struct nest *n, struct lowering *l) {
-    build_space(n, l, false, true);
+    build_space(n, l, false, true, -1);
 }
 
 static void store_all(struct nest *n, struct scope *s) {
@@ -467,7 +475,7 @@ static void choose(struct walk *w) {
 
 static struct walk begin_walk(struct nest *n, node_id id, const struct axis_map *map, int lanes) {
     struct walk w = {.nest = n, .node = &n->l->region->graph->nodes[id], .first = n->first[id]};
-    terms_find(n->l->region, id, map, w.first, &w.terms);
+    terms_find_inside(n->l->region, id, map, w.first, lanes > 1 ? n->inside : -1, &w.terms);
     w.n_axes = terms_axes(n->l->region, id, w.size);
     w.items = 1;
     w.lanes = lanes;

@@ -18,6 +18,7 @@ struct nest {
     // Where results are computed several at a time: along which group, and where the anchor is.
     int tile_group;
     struct axis_map tile_at;
+    int inside;                    // axis along which vectors have all their taps inside; -1
     const struct nest_team *team;  // a warp has each result; NULL: a thread does
 };
 
@@ -25,6 +26,10 @@ struct nest {
 bool nest_find(struct form *f, struct objection *why);
 bool nest_accepts(const struct region *r, struct objection *why);  // the first of these alone
 int64_t nest_lanes(const struct region *r);
+
+// Where a window reaches into padding along the last axis: which results of a line have all their
+// taps inside, [begin, end). Returns the axis; -1: there is no such window, or no such result.
+int nest_inside(const struct region *r, int64_t *begin, int64_t *end);
 
 // What is worth materialising before the region becomes a nest: an argument of a product that
 // takes long to compute and would be computed for every use; -1: nothing.
@@ -34,6 +39,8 @@ node_id nest_cut(const struct region *r);
 // Afterwards point_value() knows what to do with anchors. With `has_tile` the axis of the tile is
 // a group by itself.
 void nest_build_space(struct nest *n, struct lowering *l, bool has_tile);
+// For vectors that lie inside along this axis, as nest_inside() says; -1: the same as above.
+void nest_build_space_inside(struct nest *n, struct lowering *l, int inside);
 // The same with a group for each axis of the values.
 void nest_build_space_by_axes(struct nest *n, struct lowering *l);
 

@@ -121,15 +121,56 @@ double nest_estimate(const struct region *r, double rate, double bytes_per_s) {
     return work.flops / rate + (work.bytes_read + work.bytes_written) / bytes_per_s;
 }
 
-// Lanes along the last group of the values, as space_lanes() says.
+// Is what the node is made of read at the node's own indices? Elements that are moved are found by
+// divisions, which want indices that are never negative.
+static bool stays_in_place(const struct region *r, node_id n) {
+    const struct node *node = &r->graph->nodes[n];
+    if (!r->is_member[n])
+        return true;
+    if (access_moves(node))
+        return false;
+    for (int i = 0; i < node->n_args; i++)
+        if (!stays_in_place(r, node->arg[i]))
+            return false;
+    return true;
+}
+
+int nest_inside(const struct region *r, int64_t *begin, int64_t *end) {
+    const struct node *n = &r->graph->nodes[r->n_anchors == 1 ? r->anchor[0] : r->value[0]];
+    bool has_window = n->op == OP_CONV || n->op == OP_POOL_MAX || n->op == OP_POOL_SUM;
+    int last = n->shape.rank - 1;
+    struct axis_map at;
+    if (r->n_anchors != 1 || !has_window || !nest_place(r, &at) || at.axis[last] < 0)
+        return -1;
+    if (at.axis[last] != r->graph->nodes[r->value[0]].shape.rank - 1)
+        return -1;
+    if (!stays_in_place(r, n->arg[0]))
+        return -1;
+    const struct window *w = &n->detail->window;
+    int i = w->n_axes - 1;
+    int64_t size = r->graph->nodes[n->arg[0]].shape.size[last], count = n->shape.size[last];
+    int64_t room = size - 1 + w->before[i] - (w->size[i] - 1) * w->dilation[i];
+    *begin = (w->before[i] + w->stride[i] - 1) / w->stride[i];
+    *end = room < 0 ? 0 : room / w->stride[i] + 1;
+    *end = *end < count ? *end : count;
+    bool is_padded = *begin > 0 || *end < count;
+    return is_padded && *begin < *end ? at.axis[last] : -1;
+}
+
+// Lanes along the last group of the values: on a CPU, where alone there are any, vectors are loaded
+// from anywhere, so that all there is to ask is whether neighbours are read side by side.
 int64_t nest_lanes(const struct region *r) {
     if (nest_walker(r) >= 0)
         return 1;
     struct arena scratch = {0};
     struct lowering l = {.arena = &scratch, .region = r};
     struct nest n;
-    nest_build_space(&n, &l, false);
-    int64_t lanes = space_lanes(&l.space, n.n_kept - 1);
+    int64_t begin, end;
+    nest_build_space_inside(&n, &l, nest_inside(r, &begin, &end));
+    int64_t lanes = l.space.count[n.n_kept - 1];
+    for (int i = 0; i < l.space.n_axes; i++)
+        if (l.space.group[i] == n.n_kept - 1 && l.space.size[i].value > 1 && l.space.is_scalar[i])
+            lanes = 1;
     arena_reset(&scratch);
     return lanes;
 }

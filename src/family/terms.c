@@ -60,6 +60,7 @@ struct search {
     const struct node *n;
     const struct axis_map *at;
     int first;
+    int inside;  // axis along which no tap lies in the padding; -1
     struct loop_size size[TERM_AXES_MAX];
     struct terms *t;
 };
@@ -105,6 +106,10 @@ static void find_ragged(struct search *s) {
 
 static void read_inside(struct search *s, int axis, const struct index *at) {
     int64_t last = shape_of(s->r, s->n, 0)->size[axis] - 1;
+    if (s->inside >= 0 && s->n->op != OP_CONV_T && index_uses(at, s->inside)) {
+        read_at(s, 0, axis, at);
+        return;
+    }
     access_guard(s->t->guard, &s->t->n_guards, at, 0, last);
     read_at(s, 0, axis, index_within(s->r->arena, at, 0, last));
 }
@@ -158,9 +163,10 @@ static void find_pool(struct search *s) {
         find_tap(s, i, i);
 }
 
-void terms_find(const struct region *r, node_id id, const struct axis_map *map, int first,
-                struct terms *t) {
+void terms_find_inside(const struct region *r, node_id id, const struct axis_map *map, int first,
+                       int inside, struct terms *t) {
     struct search s = {.r = r, .n = &r->graph->nodes[id], .at = map, .first = first, .t = t};
+    s.inside = inside;
     *t = (struct terms){0};
     for (int i = 0; i < ARGS_MAX; i++)
         t->map[i] = map_identity(0);
@@ -184,4 +190,9 @@ void terms_find(const struct region *r, node_id id, const struct axis_map *map, 
     default:
         find_reduction(&s);
     }
+}
+
+void terms_find(const struct region *r, node_id id, const struct axis_map *map, int first,
+                struct terms *t) {
+    terms_find_inside(r, id, map, first, -1, t);
 }

@@ -40,3 +40,7 @@ int terms_axes(const struct region *r, node_id n, struct loop_size *size);
 // after it in the space. For groups of rows (ragged products) the first of them is the group.
 void terms_find(const struct region *r, node_id n, const struct axis_map *map, int first,
                 struct terms *t);
+// The same where all taps of windows along this axis of the space are known to meet an element, so
+// that nothing is asked there; -1: along none.
+void terms_find_inside(const struct region *r, node_id n, const struct axis_map *map, int first,
+                       int inside, struct terms *t);
