@@ -25,19 +25,20 @@ expect 1 'attention.hone:11:11: stage o: no emitter computes attention on cpu
               ^' "$HONE" emit attention.hone
 
 # A family that has emitters, but none for the target.
-cat >conv.hone <<'END'
-problem smooth
-in    x : f32[2, 4, 8, 8] ~ normal
-param w : f32[4, 4, 3, 3] ~ normal
-out   y : f32[2, 4, 8, 8]
-y = conv2d(x, w, padding=1)
+cat >groups.hone <<'END'
+problem groups
+in x : f32[64, 32] ~ normal
+in w : f32[4, 32, 16] ~ normal
+in o : i32[5] ~ offsets(64)
+out y : f32[64, 16]
+y = ragged_matmul(x, w, o)
 
-kernel for smooth on cpu
-stage y : conv
+kernel for groups on cpu
+stage y : ragged
 END
-expect 1 'conv.hone:8:11: stage y: no emitter computes conv on cpu: nest takes it
-    stage y : conv
-              ^' "$HONE" emit conv.hone
+expect 1 'groups.hone:9:11: stage y: no emitter computes ragged on cpu: nest takes it
+    stage y : ragged
+              ^' "$HONE" emit groups.hone
 
 # Several mistakes, each with its line and a caret.
 sed 's/^stage.*/stage p.mix : rowwise\nstage o : atention combine atomc/' attention.hone >wrong.hone
