@@ -279,8 +279,7 @@ struct search {
 
 static void try_stage(struct search *x, struct kernel_stage s) {
     struct objection why;
-    if (!legal_micro(x->target, &s, &why) ||
-        stage_number(&s, "tile", 1) % stage_number(&s, "micro", 1))
+    if (stage_number(&s, "tile", 1) % stage_number(&s, "micro", 1) != 0)
         return;
     shrink(x->form->conv, &s, LOCAL_BYTES_MAX / 2);
     double seconds =
@@ -294,6 +293,9 @@ static void try_stage(struct search *x, struct kernel_stage s) {
 // Every micro-kernel with a few tiles.
 static void try_micro(struct search *x, struct kernel_stage s) {
     static const int panels[] = {1, 4, 8}, rows[] = {1, 4, 8, 16}, depth[] = {8, 16, 32};
+    struct objection why;
+    if (!legal_micro(x->target, &s, &why))
+        return;
     for (int i = 0; i < 4 * 3 * 3; i++) {
         int channels = panels[i / 4 % 3] * stage_number(&s, "micro", 1);
         stage_set(&s, "tile", 0, rows[i % 4]);

@@ -308,9 +308,10 @@ static void for_stmt(struct printer *p, const struct loop_stmt *s) {
         str_puts(&p->out, "#pragma unroll 1\n");
         text_begin_line(p);
     }
-    // The variable goes one step beyond its last value.
-    str_printf(&p->out, "for (%s %s = %s; %s < %s; ",
-               text_index_type(p, s->var->low, s->var->high + s->step), name, begin, name, end);
+    // The variable goes one step beyond its last value, of which nothing may be known.
+    int64_t high = s->var->high > INT64_MAX - s->step ? INT64_MAX : s->var->high + s->step;
+    str_printf(&p->out, "for (%s %s = %s; %s < %s; ", text_index_type(p, s->var->low, high), name,
+               begin, name, end);
     if (s->step == 1)
         str_printf(&p->out, "%s++", name);
     else
