@@ -7,7 +7,7 @@
 # make check-long  the long tests: kill -9, fuzzing for minutes, many seeds
 # make fuzz        the fuzzers, FUZZ_SECONDS each (default 60); AFL++ too where it is installed
 # make lint        layers, banned functions, format, complexity, generated files
-# make bench       figures of docs/results for a CPU: the thread, the language, the judge, the memory-bound set; minutes
+# make bench       figures of docs/results for a CPU: the thread, the language, the judge, the memory-bound set, products; minutes
 # make bench-long  and the judge's that take two hours: control, estimates, faults, kills. For models
 #                  there is bench/llm.sh, for GPUs bench/gpu_*.sh, on a card
 # make bless       rewrite golden files and docs/cli; review the diff
@@ -114,7 +114,7 @@ $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_LIB) $(BUILD)/config
 lint: $(BUILD)/hone
 	scripts/lint.sh $(BUILD)/hone
 bench: $(BUILD)/hone $(BUILD)/peer-interpret $(BUILD)/store-times
-	for b in run language judge search cpu_eyes cpu_set; do bench/$$b.sh $(abspath $(BUILD)/hone) || exit 1; done
+	for b in run language judge search cpu_eyes cpu_set cpu_products; do bench/$$b.sh $(abspath $(BUILD)/hone) || exit 1; done
 bench-long: $(BUILD)/hone $(BUILD)/estimators $(TOOLS)
 	for b in control slower; do bench/judge_$$b.sh $(abspath $(BUILD)/hone) || exit 1; done
 	$(BUILD)/estimators tests/fixtures/timing/*.txt
