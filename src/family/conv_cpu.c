@@ -40,20 +40,6 @@ static const struct knob knobs[] = {
 
 enum { SPAN_COLUMNS = 512 };  // results of a row that a block computes at once, at most
 
-// ---- what it takes
-
-static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
-    (void)t;
-    const struct conv_form *c = f->conv;
-    const char *name = form_node(f, c->anchor)->name;
-    enum dtype a = form_node(f, c->x)->dtype, b = form_node(f, c->w)->dtype;
-    if (loop_arithmetic(a) != LOOP_F32 || loop_arithmetic(b) != LOOP_F32)
-        return objection(why, NULL,
-                         "conv adds up in f32 here, and operands of %s are %s and %s; take nest",
-                         name, dtype_name(a), dtype_name(b));
-    return true;
-}
-
 // ---- sizes
 
 static int64_t ceil_div(int64_t a, int64_t b) {
@@ -120,6 +106,38 @@ static int64_t local_bytes(const struct conv_form *f, const struct kernel_stage 
         most = bytes > most ? bytes : most;
     }
     return most;
+}
+
+// ---- what it takes
+
+// A stage whose local arrays are least: one row, one channel, results in lanes.
+static struct kernel_stage smallest_stage(void) {
+    struct kernel_stage s = {0};
+    for (const struct knob *k = knobs; k->name; k++)
+        s.knobs[s.n_knobs++] = (struct kernel_knob){
+            .name = k->name, .n_parts = k->n_parts, .part = {1, 1}, .word = "columns"};
+    stage_set(&s, "micro", 0, LANES_MAX);
+    stage_set(&s, "vec", 0, LANES_MAX);
+    return s;
+}
+
+static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
+    (void)t;
+    const struct conv_form *c = f->conv;
+    const char *name = form_node(f, c->anchor)->name;
+    enum dtype a = form_node(f, c->x)->dtype, b = form_node(f, c->w)->dtype;
+    if (loop_arithmetic(a) != LOOP_F32 || loop_arithmetic(b) != LOOP_F32)
+        return objection(why, NULL,
+                         "conv adds up in f32 here, and operands of %s are %s and %s; take nest",
+                         name, dtype_name(a), dtype_name(b));
+    struct kernel_stage smallest = smallest_stage();
+    if (local_bytes(c, &smallest) > LOCAL_BYTES_MAX)
+        return objection(
+            why, NULL,
+            "what windows of %s cover of one channel takes %lld bytes, above the %d of "
+            "local arrays; take nest",
+            name, (long long)local_bytes(c, &smallest), LOCAL_BYTES_MAX);
+    return true;
 }
 
 // The next value below on the grid; false: it is the least.

@@ -147,14 +147,42 @@ Test(conv_cpu, is_the_default_of_convolutions) {
         }
 }
 
-Test(conv_cpu, sums_of_other_types_are_left_to_nest) {
-    struct arena a = {0};
-    struct target t = test_target(64);
-    struct kernel k;
-    lower_default(&a,
-                  problem_from(&a, "problem p\nin x : f64[2, 4, 9, 9]\nparam w : f64[8, 4, 3, 3]\n"
-                                   "out y : f64[2, 8, 7, 7]\ny = conv2d(x, w)\n"),
-                  &t, &k);
-    cr_assert_str_eq(k.stages[0]->family, "nest");
-    arena_reset(&a);
+Test(conv_cpu, what_it_cannot_compute_is_left_to_nest) {
+    static const char *const others[] = {
+        // Sums of another type.
+        "problem p\nin x : f64[2, 4, 9, 9]\nparam w : f64[8, 4, 3, 3]\nout y : f64[2, 8, 7, 7]\n"
+        "y = conv2d(x, w)\n",
+        // Windows that cover more than a local array holds.
+        "problem p\nin x : f32[1, 4, 600001]\nparam w : f32[8, 4, 300001]\n"
+        "out y : f32[1, 8, 300001]\ny = conv1d(x, w)\n",
+        "problem p\nin x : f32[1, 4, 8, 8, 16391]\nparam w : f32[8, 4, 7, 7, 7]\n"
+        "out y : f32[1, 8, 2, 2, 1025]\ny = conv3d(x, w, stride=(1, 1, 16))\n",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct arena a = {0};
+        struct target t = test_target(64);
+        struct kernel k;
+        lower_default(&a, problem_from(&a, others[i]), &t, &k);
+        cr_expect_str_eq(k.stages[0]->family, "nest", "%s", others[i]);
+        arena_reset(&a);
+    }
+}
+
+// Windows that just fit: the block that a search begins with is legal.
+Test(conv_cpu, large_windows_begin_with_a_legal_block) {
+    for (int taps = 1 << 10; taps <= 1 << 18; taps *= 2) {
+        struct arena a = {0};
+        struct error err = {0};
+        struct target t = test_target(64);
+        struct kernel k;
+        const char *text = arena_printf(&a,
+                                        "problem p\nin x : f32[1, 2, %d]\nparam w : f32[4, 2, %d]\n"
+                                        "out y : f32[1, 4, 700]\ny = conv1d(x, w)\n",
+                                        taps + 699, taps);
+        struct problem *p = problem_from(&a, text);
+        lower_default(&a, p, &t, &k);
+        cr_expect(lower_check(&a, p, &t, &k, &err), "%s", err.text);
+        cr_expect_str_eq(k.stages[0]->family, taps <= 1 << 17 ? "conv" : "nest", "%d taps", taps);
+        arena_reset(&a);
+    }
 }
