@@ -17,11 +17,12 @@
 // The node that looks fastest though it is not the champion, or NULL.
 static const struct search_node *looks_faster(const struct run_view *v,
                                               const struct search_node *champion) {
+    static const double NOTABLE = 0.99;  // a smaller gain nobody would look for
     const struct search_node *best = NULL;
     for (int i = 0; i < v->n_nodes; i++) {
         const struct search_node *n = &v->nodes[i];
         bool is_faster = n != champion && isfinite(report_time(n)) &&
-                         n->verdict.kind == VERDICT_OK && n->time_s < champion->time_s &&
+                         n->verdict.kind == VERDICT_OK && n->time_s < NOTABLE * champion->time_s &&
                          n->measurement.speedup > 1;
         bool is_known = v->run.objective != OBJECTIVE_TIME && i == v->run.fastest;
         if (is_faster && !is_known && (!best || n->time_s < best->time_s))
