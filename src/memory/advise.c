@@ -17,13 +17,13 @@
 // Another device of the same kind is as far away as twice every extent, and some.
 static const double OTHER_DEVICE = 0.5;
 
-struct near {
+struct sibling {
     const struct lesson *lesson;
     double distance;
 };
 
 static int by_distance(const void *x, const void *y) {
-    const struct near *p = x, *q = y;
+    const struct sibling *p = x, *q = y;
     if (p->distance != q->distance)
         return p->distance < q->distance ? -1 : 1;
     double a = p->lesson->time_s, b = q->lesson->time_s;
@@ -85,7 +85,7 @@ static void add_outcome(struct arena *a, struct sums *s, const struct outcome *o
     arena_reset(&scratch);
 }
 
-static void add_priors(struct arena *a, const struct near *near, int n, struct advice *out) {
+static void add_priors(struct arena *a, const struct sibling *near, int n, struct advice *out) {
     struct sums s = {0};
     for (int i = 0; i < n; i++)
         for (int j = 0; j < near[i].lesson->n_outcomes; j++)
@@ -157,7 +157,7 @@ static void add_start(struct advice *out, struct advice_start start) {
 // Of each sibling one; before the nearest one's the default kernel, where that should be faster
 // here: other types or extents may ask for what the families know and the sibling does not.
 static void add_starts(struct arena *a, const struct problem *p, const struct target *t,
-                       const struct near *near, int n, struct advice *out) {
+                       const struct sibling *near, int n, struct advice *out) {
     const struct kernel *first = n > 0 ? lower_initial(a, p, t) : NULL;
     double prior = first ? moves_prior(p, t, first) : -INFINITY, gain;
     for (int i = 0; i < n && out->n_starts < ADVICE_STARTS_MAX; i++) {
@@ -172,7 +172,7 @@ static void add_starts(struct arena *a, const struct problem *p, const struct ta
 
 // Of one sibling at most half as long as there are others.
 static void add_blocks(struct arena *a, const struct problem *p, const struct target *t,
-                       const struct near *near, int n, struct advice *out) {
+                       const struct sibling *near, int n, struct advice *out) {
     int sibling = 0, most = n > 1 ? ADVICE_BLOCKS_MAX / 2 : ADVICE_BLOCKS_MAX;
     out->blocks = arena_array(a, struct advice_block, ADVICE_BLOCKS_MAX);
     for (int i = 0; i < n && out->n_blocks < ADVICE_BLOCKS_MAX; i++) {
@@ -190,7 +190,7 @@ static void add_blocks(struct arena *a, const struct problem *p, const struct ta
 void advise(struct arena *a, const struct problem *p, const struct target *t,
             const struct lesson *lessons, int n, struct advice *out) {
     struct problem_kind kind;
-    struct near *near = arena_array(a, struct near, n + 1);
+    struct sibling *near = arena_array(a, struct sibling, n + 1);
     int n_near = 0;
     kind_of(a, p, &kind);
     for (int i = 0; i < n; i++) {
@@ -199,7 +199,7 @@ void advise(struct arena *a, const struct problem *p, const struct target *t,
             continue;
         if (strcmp(lessons[i].device, t->device) != 0)
             distance += OTHER_DEVICE;
-        near[n_near++] = (struct near){&lessons[i], distance};
+        near[n_near++] = (struct sibling){&lessons[i], distance};
     }
     qsort(near, (size_t)n_near, sizeof *near, by_distance);
     out->n_lessons = n_near;

@@ -20,7 +20,7 @@
 #include "base/process.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "base/stray.h"
+#include "base/temporary.h"
 #include "family/source_plan.h"
 #include "lang/lang.h"
 #include "ops/export_text.h"
@@ -253,9 +253,9 @@ static bool write_directory(struct arena *a, const struct export_request *q,
         len--;
     const char *dir = arena_strndup(a, q->dir, len);
     const char *slash = strrchr(dir, '/');
-    char name[STRAY_MAX];
-    stray_name(name);
-    stray_tidy_beside(dir);
+    char name[TEMPORARY_MAX];
+    temporary_name(name);
+    temporary_remove_dead_next_to(dir);
     const char *building = arena_printf(a, "%.*s%s", slash ? (int)(slash - dir) + 1 : 0, dir, name);
     bool ok = write_all(a, building, e, err);
     if (ok && rename(building, dir) != 0)

@@ -31,8 +31,8 @@ bool finale_is_near(double elapsed_s, double max_seconds, double first_eval_s, d
     return elapsed_s + finale_kept_s(max_seconds, first_eval_s, energy_s) >= max_seconds;
 }
 
-const char *finale_prolonged(struct arena *a, double elapsed_s, double max_seconds,
-                             const struct finale_times *t) {
+const char *finale_overrun_text(struct arena *a, double elapsed_s, double max_seconds,
+                                const struct finale_times *t) {
     static const double slack_s = 0.5, slack_share = 0.02, least_s = 0.05;
     double over_s = elapsed_s - max_seconds;
     const struct {

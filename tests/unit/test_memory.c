@@ -221,7 +221,7 @@ Test(memory, a_full_disk_loses_nothing) {
     cr_assert_eq(count("m.db", &(struct memory_filter){0}, NULL), 1);
 }
 
-// A process that was killed while it wrote leaves a journal, which whoever comes next rolls back,
+// A process that was killed while it wrote leaves a journal, which the next process rolls back,
 // also to read.
 Test(memory, a_writer_that_was_killed_leaves_what_was_there) {
     struct lesson l = sample("r1", 5, 1e-3);
