@@ -23,6 +23,7 @@
 #include "model/bound.h"
 #include "parsed.h"
 #include "record/advice.h"
+#include "table_target.h"
 
 static struct arena a;
 static struct error err;
@@ -411,17 +412,7 @@ Test(learn, sums_up_trials_by_move_with_races_and_failures) {
 
 // ---- advice
 
-static const struct target cpu = {.name = "cpu",
-                                  .device = "a CPU",
-                                  .id = "test",
-                                  .isa = "none",
-                                  .n_threads = 2,
-                                  .vector_bytes = 32,
-                                  .l1_bytes = 32768,
-                                  .l2_bytes = 1 << 20,
-                                  .llc_bytes = 16 << 20,
-                                  .top_clock_hz = 3e9,
-                                  .cc = "cc"};
+static const struct target cpu = TABLE_TARGET;
 
 // The lesson of a run on a problem whose champion was this block.
 static struct lesson taught(const char *text, const char *block) {
