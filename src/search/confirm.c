@@ -102,6 +102,50 @@ static bool judge_alone(struct loop *l, const struct search_node *n, struct eval
     return true;
 }
 
+// Of a large problem, or on a busy machine, a first verdict and a confirmation may take longer than
+// the run may. It would end with the kernel it began with, judged twice: the confirmation, which is
+// the stricter of the two, is enough then. --evals asks for verdicts, and has them.
+bool loop_must_confirm_first(struct loop *l) {
+    const struct run *run = l->run;
+    if (l->job->confirms_first)
+        return true;
+    double need_s = finale_verdicts_s(l->job->opening_s);
+    bool is_first = l->nodes[0].state == NODE_PROPOSED && run->baseline.source;
+    if (!is_first || run->max_evals > 0 || l->job->end_nodes > 0 || l->job->is_enough ||
+        run->elapsed_s + need_s <= run->max_seconds)
+        return false;
+    loop_say(l,
+             arena_printf(l->a,
+                          "a first verdict and a confirmation would take about %.0f s, and %.0f s "
+                          "are left: the kernel to begin with is confirmed at once. A "
+                          "confirmation cannot be cut short; for a search give --seconds %.0f",
+                          need_s, fmax(0, run->max_seconds - run->elapsed_s),
+                          ceil(3 * need_s / 10) * 10));
+    return true;
+}
+
+bool loop_confirm_root(struct loop *l, struct search_node *n, struct eval_result *result,
+                       struct error *err) {
+    struct run *run = l->run;
+    int64_t start_ns = clock_now_ns();
+    loop_tell(l, EVENT_CONFIRMING, n);
+    if (!judge_champion(l, n, &run->baseline, result, err))
+        return false;
+    l->took.confirm_s = loop_since(start_ns);
+    l->took.energy_s = result->phase_s[PHASE_ENERGY];
+    struct measurement *m = &result->measurement;
+    if (result->verdict.kind != VERDICT_OK || !m->present)
+        return true;
+    run->champion = run->fastest = n->number;
+    run->confirm = *m;
+    run->confirm_verdict = result->verdict;
+    // As a node it is what the others are timed against.
+    m->speedup = m->speedup_low = m->speedup_high = 1;
+    m->baseline_median_s = m->median_s;
+    m->n_pairs = 0;
+    return true;
+}
+
 // The champion against the baseline on fresh data. One that does not pass is disqualified, for good
 // and in the store; the search then goes on, or the next best has its turn.
 bool loop_confirm(struct loop *l, bool *settled, struct error *err) {

@@ -173,7 +173,8 @@ static double time_of(const struct loop *l, const struct search_node *n) {
 static void explain(struct loop *l, struct search_node *n) {
     if (!isfinite(n->time_s))
         return;
-    profile_set(&n->profile, METRIC_TIME, n->measurement.median_s);
+    // The time that the run's table shows, so that a finding's share of reach is the table's.
+    profile_set(&n->profile, METRIC_TIME, n->time_s);
     struct tool_input in = {.problem = l->job->context.problem,
                             .target = l->job->context.target,
                             .bound = l->job->context.bound,
@@ -216,6 +217,11 @@ static struct eval_job screening(const struct loop *l, const struct search_node 
 static bool screen_and_rank(struct loop *l, struct search_node *n, struct eval_result *result,
                             struct error *err) {
     struct eval_job job = screening(l, n);
+    if (l->confirms_first && n->number == 0) {
+        if (!loop_confirm_root(l, n, result, err) || result->verdict.kind != VERDICT_INFRA)
+            return err->kind == ERROR_NONE;
+        *result = (struct eval_result){0};  // its baseline cannot be timed: it is judged alone
+    }
     bool is_alone = job.baseline == NULL;  // the root, or the first that works
     if (!is_alone && !loop_judge(l, &job, result, err))
         return false;
@@ -272,7 +278,7 @@ static bool evaluate_again(struct loop *l, struct error *err) {
 }
 
 static bool evaluate_before_root(struct loop *l, struct error *err) {
-    struct search_node *n = loop_before_root(l);
+    struct search_node *n = l->confirms_first ? NULL : loop_before_root(l);
     bool waits = n && l->nodes[0].state == NODE_PROPOSED && n->state == NODE_PROPOSED;
     return !waits || evaluate(l, n, err);
 }
@@ -381,6 +387,20 @@ static bool evaluate_batch(struct loop *l, struct error *err) {
     return true;
 }
 
+// So much faster than reach the judge would call a suspect. Where a race saw it, reach is measured
+// again before a verdict is spent on it.
+static bool is_raced_beyond(const struct loop *l) {
+    static const double far = 0.5;
+    if (l->nodes[0].state != NODE_PROPOSED)
+        return false;
+    for (int i = 1; i < l->n_nodes; i++) {
+        const struct screening *s = &l->nodes[i].screening;
+        if (s->present && s->time_s < far * l->job->context.bound->reach_s)
+            return true;
+    }
+    return false;
+}
+
 // What was measured counts here; time_s is relative to a root that was measured long ago.
 static bool is_at_reach(const struct loop *l) {
     int best = progress_champion(l->nodes, l->n_nodes);
@@ -402,7 +422,7 @@ static bool is_prolonged(const struct loop *l) {
 }
 
 static void say_prolonged(struct loop *l) {
-    bool is_first = progress_evals(l->nodes, l->n_nodes) <= 1;
+    bool is_first = progress_evals(l->nodes, l->n_nodes) <= 1 && !l->confirms_first;
     if (l->run->elapsed_s <= l->run->max_seconds || l->was_prolonged || !is_first)
         return;
     l->was_prolonged = true;
@@ -509,13 +529,14 @@ static const char *doubt_of_reach(struct loop *l) {
     int best = progress_champion(l->nodes, l->n_nodes);
     if (job->is_measured_next)
         return job->is_measured_next(job->remeasure_ctx) ? "" : NULL;
-    if (l->n_remeasured == 0 && progress_beyond_reach(l->nodes, l->n_nodes, 0) >= 0)
+    if (l->n_remeasured == 0 &&
+        (is_raced_beyond(l) || progress_beyond_reach(l->nodes, l->n_nodes, 0) >= 0))
         return "far beyond reach";
     if (best < 0 || l->n_remeasured == REMEASURE_MAX)
         return NULL;
-    if (job->context.bound->reach_s / l->nodes[best].time_s > BEYOND)
-        return "faster than reach";
     loop_update_elapsed(l);
+    if (job->context.bound->reach_s / l->nodes[best].time_s > BEYOND)
+        return l->run->elapsed_s < l->run->max_seconds ? "faster than reach" : NULL;
     bool is_early = l->run->elapsed_s < l->run->max_seconds / 2;
     return l->n_remeasured == 0 && is_early && is_at_reach(l) ? "at reach" : NULL;
 }
@@ -591,9 +612,11 @@ bool optimize(struct arena *a, const struct optimize_job *job, struct run *run, 
                      .a = a,
                      .started_ns = clock_now_ns(),
                      .elapsed_before_s = run->elapsed_s};
-    bool ok = load_nodes(&l, err) && add_root(&l, err) && loop_add_warm(&l, err) &&
-              loop_race_opening(&l, err) && evaluate_before_root(&l, err) &&
-              evaluate_again(&l, err) && settle_before_root(&l, err) && add_simple(&l, err);
+    bool ok = load_nodes(&l, err) && add_root(&l, err) && loop_add_warm(&l, err);
+    l.confirms_first = ok && loop_must_confirm_first(&l);
+    ok = ok && (l.confirms_first || loop_race_opening(&l, err)) && settle_reach(&l, err) &&
+         evaluate_before_root(&l, err) && evaluate_again(&l, err) && settle_before_root(&l, err) &&
+         add_simple(&l, err);
     bool settled = false;
     while (ok && !settled)
         ok = search(&l, err) && loop_confirm(&l, &settled, err);

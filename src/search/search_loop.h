@@ -23,6 +23,7 @@ struct loop {
     double first_eval_s;         // how long the first evaluation of this process took
     const char *baseline_fault;  // what is wrong with the baseline; NULL: nothing that is known
     bool was_prolonged;          // beyond its time, and that was said
+    bool confirms_first;         // there is no time for a verdict and a confirmation: for one alone
     struct finale_times took;    // by the end of the run
 };
 
@@ -68,6 +69,12 @@ bool loop_choose_by_energy(struct loop *l, int *best, struct error *err);
 
 // Seconds since a moment of this process (clock_now_ns).
 double loop_since(int64_t start_ns);
+
+// confirm.c: is there no time for the root's verdict, a search and a confirmation? Says so.
+bool loop_must_confirm_first(struct loop *l);
+// The root's only judgement: the confirmation, which is its verdict too.
+bool loop_confirm_root(struct loop *l, struct search_node *n, struct eval_result *result,
+                       struct error *err);
 
 // confirm.c: the end of a run.
 bool loop_confirm(struct loop *l, bool *settled, struct error *err);
