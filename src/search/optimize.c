@@ -230,7 +230,7 @@ static bool screen_and_rank(struct loop *l, struct search_node *n, struct eval_r
         l->baseline_fault = loop_first_line(l->a, result->verdict.evidence);
         return screen_and_rank(l, n, result, err);
     }
-    if (!is_alone && (result->is_final || !is_worth_ranking(l, result)))
+    if (!is_alone && (result->is_final || l->is_hurried || !is_worth_ranking(l, result)))
         return true;
     job.depth = EVAL_RANK;
     job.seconds = finale_ranking_s(l->run->max_seconds);
@@ -308,7 +308,7 @@ static bool announce(struct loop *l, struct error *err) {
 }
 
 // Of those that wait the one that did best in its race, else the oldest; NULL: none waits.
-static struct search_node *next_proposed(struct loop *l) {
+static struct search_node *next_proposed(const struct loop *l) {
     struct search_node *next = NULL;
     for (int i = 0; i < l->n_nodes; i++) {
         struct search_node *n = &l->nodes[i];
@@ -364,6 +364,19 @@ static bool add_simple(struct loop *l, struct error *err) {
                        err);
 }
 
+// One that was this much faster in a race is screened even in the time that is kept for the end: a
+// run shall not end with a slow kernel, knowing a fast one.
+static bool is_promising(const struct loop *l) {
+    static const double clearly = 1.5;
+    const struct search_node *n = next_proposed(l);
+    int best = progress_champion(l->nodes, l->n_nodes);
+    if (!n || !n->screening.present || l->run->elapsed_s >= l->run->max_seconds)
+        return false;
+    bool is_over_root = strcmp(n->screening.against, l->nodes[0].candidate.label) == 0;
+    double champion = best > 0 && is_over_root ? l->nodes[best].measurement.speedup : 1;
+    return n->screening.speedup > clearly * champion;
+}
+
 // Is something proposed, and no time for another verdict and the end? It stays proposed, and a
 // resumed run begins with it. A verdict takes as long as the first did, which on a busy machine is
 // many times what it takes alone. What a model proposed was paid for, and is judged.
@@ -374,8 +387,9 @@ static bool is_late(struct loop *l) {
         progress_champion(l->nodes, l->n_nodes) < 0)
         return false;
     loop_update_elapsed(l);
-    return finale_is_near(run->elapsed_s + l->first_eval_s, run->max_seconds, l->first_eval_s,
-                          loop_energy_kept_s(l));
+    l->is_hurried = finale_is_near(run->elapsed_s + l->first_eval_s, run->max_seconds,
+                                   l->first_eval_s, loop_energy_kept_s(l));
+    return l->is_hurried && !is_promising(l);
 }
 
 static bool evaluate_batch(struct loop *l, struct error *err) {

@@ -23,6 +23,7 @@ struct loop {
     double first_eval_s;         // how long the first evaluation of this process took
     const char *baseline_fault;  // what is wrong with the baseline; NULL: nothing that is known
     bool was_prolonged;          // beyond its time, and that was said
+    bool is_hurried;             // the time that is left is kept for the end: a screening at most
     bool confirms_first;         // there is no time for a verdict and a confirmation: for one alone
     struct finale_times took;    // by the end of the run
 };

@@ -866,6 +866,36 @@ Test(optimize, survivors_of_a_race_are_not_judged_when_the_time_is_over) {
     cr_assert_gt(run.champion, 0);
 }
 
+// One that was clearly faster in its race is not left behind, and its screening is enough.
+Test(optimize, a_clear_winner_of_a_race_is_screened_in_the_time_kept_for_the_end) {
+    struct table t = plain_table;
+    struct run run;
+    struct setting s = usual;
+    struct store *store;
+    struct search_node *nodes;
+    s.race = 6;
+    s.evals = 0;
+    given_s = 100;
+    t.is_lucky = true;
+    cr_assert(store_open(&store, s.db, true, &err), "%s", err.text);
+    run = new_run(&s);
+    run.elapsed_s = 97;
+    cr_assert(store_add_run(store, &run, &err), "%s", err.text);
+    store_close(store);
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    int n = nodes_of("a.db", &nodes), n_judged = 0, n_proposed = 0;
+    for (int i = 1; i < n; i++) {
+        n_judged += nodes[i].state == NODE_EVALUATED;
+        n_proposed += nodes[i].state == NODE_PROPOSED;
+    }
+    cr_expect_eq(n_judged, 1);
+    cr_expect_eq(n_proposed, 1, "one like it waits");
+    cr_expect_eq(t.n_screened, 1);
+    cr_expect_eq(t.n_ranked, 0);
+    cr_expect_gt(run.champion, 0);
+    cr_expect(run.confirm.present);
+}
+
 // Source that a model wrote was paid for.
 Test(optimize, but_what_a_model_proposed_is) {
     struct table t = plain_table;
