@@ -102,28 +102,6 @@ static bool judge_alone(struct loop *l, const struct search_node *n, struct eval
     return true;
 }
 
-// Of a large problem, or on a busy machine, a first verdict and a confirmation may take longer than
-// the run may. It would end with the kernel it began with, judged twice: the confirmation, which is
-// the stricter of the two, is enough then. --evals asks for verdicts, and has them.
-bool loop_must_confirm_first(struct loop *l) {
-    const struct run *run = l->run;
-    if (l->job->confirms_first)
-        return true;
-    double need_s = finale_verdicts_s(l->job->opening_s);
-    bool is_first = l->nodes[0].state == NODE_PROPOSED && run->baseline.source;
-    if (!is_first || run->max_evals > 0 || l->job->end_nodes > 0 || l->job->is_enough ||
-        run->elapsed_s + need_s <= run->max_seconds)
-        return false;
-    loop_say(l,
-             arena_printf(l->a,
-                          "a first verdict and a confirmation would take about %.0f s, and %.0f s "
-                          "are left: the kernel to begin with is confirmed at once. A "
-                          "confirmation cannot be cut short; for a search give --seconds %.0f",
-                          need_s, fmax(0, run->max_seconds - run->elapsed_s),
-                          ceil(3 * need_s / 10) * 10));
-    return true;
-}
-
 bool loop_confirm_root(struct loop *l, struct search_node *n, struct eval_result *result,
                        struct error *err) {
     struct run *run = l->run;

@@ -30,8 +30,6 @@ static const double BEYOND = 1.02;
 // Where between an estimate and the end of its interval a candidate is taken to lie at best.
 static const double LIKELY = 0.25;
 enum { REMEASURE_MAX = 3 };
-// Evaluations that a run makes, whatever its time, while nothing passes.
-enum { PROLONGED_EVALS = 4 };
 
 double loop_since(int64_t start_ns) {
     return (double)(clock_now_ns() - start_ns) / 1e9;
@@ -307,19 +305,6 @@ static bool announce(struct loop *l, struct error *err) {
     return ok;
 }
 
-// Of those that wait the one that did best in its race, else the oldest; NULL: none waits.
-static struct search_node *next_proposed(const struct loop *l) {
-    struct search_node *next = NULL;
-    for (int i = 0; i < l->n_nodes; i++) {
-        struct search_node *n = &l->nodes[i];
-        bool is_better = !next || (next->screening.present && n->screening.present &&
-                                   n->screening.speedup > next->screening.speedup);
-        if (n->state == NODE_PROPOSED && is_better)
-            next = n;
-    }
-    return next;
-}
-
 static bool add_decided(struct loop *l, const struct decision *d, struct error *err) {
     struct search_node *n = add_node(l);
     n->parent = d->parent;
@@ -364,38 +349,10 @@ static bool add_simple(struct loop *l, struct error *err) {
                        err);
 }
 
-// One that was this much faster in a race is screened even in the time that is kept for the end: a
-// run shall not end with a slow kernel, knowing a fast one.
-static bool is_promising(const struct loop *l) {
-    static const double clearly = 1.5;
-    const struct search_node *n = next_proposed(l);
-    int best = progress_champion(l->nodes, l->n_nodes);
-    if (!n || !n->screening.present || l->run->elapsed_s >= l->run->max_seconds)
-        return false;
-    bool is_over_root = strcmp(n->screening.against, l->nodes[0].candidate.label) == 0;
-    double champion = best > 0 && is_over_root ? l->nodes[best].measurement.speedup : 1;
-    return n->screening.speedup > clearly * champion;
-}
-
-// Is something proposed, and no time for another verdict and the end? It stays proposed, and a
-// resumed run begins with it. A verdict takes as long as the first did, which on a busy machine is
-// many times what it takes alone. What a model proposed was paid for, and is judged.
-static bool is_late(struct loop *l) {
-    const struct run *run = l->run;
-    bool is_timed = !l->job->is_enough && l->job->end_nodes == 0 && l->first_eval_s > 0;
-    if (!is_timed || run->llm.spec || loop_count_proposed(l) == 0 ||
-        progress_champion(l->nodes, l->n_nodes) < 0)
-        return false;
-    loop_update_elapsed(l);
-    l->is_hurried = finale_is_near(run->elapsed_s + l->first_eval_s, run->max_seconds,
-                                   l->first_eval_s, loop_energy_kept_s(l));
-    return l->is_hurried && !is_promising(l);
-}
-
 static bool evaluate_batch(struct loop *l, struct error *err) {
     if ((loop_races(l) && !loop_race(l, err)) || !announce(l, err))
         return false;
-    for (struct search_node *n; !is_late(l) && (n = next_proposed(l));)
+    for (struct search_node *n; !loop_is_late(l) && (n = loop_next_proposed(l));)
         if (!evaluate(l, n, err))
             return false;
     return true;
@@ -428,29 +385,11 @@ void loop_say(struct loop *l, const char *words) {
         l->job->on_event(&e, l->job->event_ctx);
 }
 
-// A run whose time is over before anything passed would have nothing to show for it: it goes on
-// to the first candidate that does, for a few evaluations.
-static bool is_prolonged(const struct loop *l) {
-    return progress_champion(l->nodes, l->n_nodes) < 0 &&
-           progress_evals(l->nodes, l->n_nodes) < PROLONGED_EVALS;
-}
-
-static void say_prolonged(struct loop *l) {
-    bool is_first = progress_evals(l->nodes, l->n_nodes) <= 1 && !l->confirms_first;
-    if (l->run->elapsed_s <= l->run->max_seconds || l->was_prolonged || !is_first)
-        return;
-    l->was_prolonged = true;
-    loop_say(
-        l, arena_printf(l->a, "the first verdict took %.3g s of the %.3g s given: prolonged to %s",
-                        l->run->elapsed_s, l->run->max_seconds,
-                        is_prolonged(l) ? "the first candidate that passes" : "its confirmation"));
-}
-
 // Why to stop now, or NULL. What was proposed is judged first, where there is time.
 static const char *stop_reason(struct loop *l) {
     const struct run *run = l->run;
-    if (is_late(l)) {
-        say_prolonged(l);
+    if (loop_is_late(l)) {
+        loop_say_prolonged(l);
         return "seconds";
     }
     if (loop_count_proposed(l) > 0)
@@ -465,8 +404,8 @@ static const char *stop_reason(struct loop *l) {
     if (run->max_evals > 0 && progress_evals(l->nodes, l->n_nodes) >= run->max_evals)
         return "evals";
     if (finale_is_near(run->elapsed_s, run->max_seconds, l->first_eval_s, loop_energy_kept_s(l))) {
-        say_prolonged(l);
-        if (!is_prolonged(l))
+        loop_say_prolonged(l);
+        if (!loop_is_prolonged(l))
             return "seconds";
     }
     if (progress_since_gain(l->nodes, l->n_nodes) >= PLATEAU_EVALS)

@@ -71,9 +71,18 @@ bool loop_choose_by_energy(struct loop *l, int *best, struct error *err);
 // Seconds since a moment of this process (clock_now_ns).
 double loop_since(int64_t start_ns);
 
-// confirm.c: is there no time for the root's verdict, a search and a confirmation? Says so.
+// hurry.c: is there no time for the root's verdict, a search and a confirmation? Says so.
 bool loop_must_confirm_first(struct loop *l);
-// The root's only judgement: the confirmation, which is its verdict too.
+// Of those that wait the one to judge next; NULL: none waits.
+struct search_node *loop_next_proposed(const struct loop *l);
+// Is something proposed, and no time for it?
+bool loop_is_late(struct loop *l);
+// Does a run whose time is over go on, since nothing passed yet? And that the first verdict took
+// all of it, once.
+bool loop_is_prolonged(const struct loop *l);
+void loop_say_prolonged(struct loop *l);
+
+// confirm.c: the root's only judgement: the confirmation, which is its verdict too.
 bool loop_confirm_root(struct loop *l, struct search_node *n, struct eval_result *result,
                        struct error *err);
 
