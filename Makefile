@@ -83,7 +83,8 @@ $(BUILD)/config: FORCE
 deps deps-check:
 	@scripts/install-deps.sh $(if $(filter deps,$@),build,check)
 demo: deps
-	@$(MAKE) --no-print-directory -s -j$$(nproc) all
+	@echo 'building hone, $(words $(SRC)) files of C'
+	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@scripts/demo.sh $(abspath $(BUILD)/hone)
 check-fast: $(BUILD)/hone $(BUILD)/test-unit $(TOOLS)
 	scripts/run-tests.sh fast $(BUILD)

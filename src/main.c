@@ -104,7 +104,12 @@ static int fail(const struct error *err) {
         return err->status ? err->status : status_of(err->kind);
     bool lines = strchr(err->text, '\n') != NULL;
     bool ends = err->text[strlen(err->text) - 1] == '\n';
-    fprintf(stderr, "%s%s%s", lines ? "" : "hone: ", err->text, ends ? "" : "\n");
+    char line[sizeof err->text + 8];
+    snprintf(line, sizeof line, "%s%s%s", lines ? "" : "hone: ", err->text, ends ? "" : "\n");
+    if (lines)
+        fputs(line, stderr);
+    else
+        narrow_print(stderr, line);
     return status_of(err->kind);
 }
 

@@ -10,8 +10,8 @@
 // measured. Of ordinary and streaming stores the better counts. Caches: every thread reads its own
 // half of the level again and again. Arithmetic: chains in every width of vectors, and exp.
 // Everywhere the fast quartile counts: what a busy machine takes away is not the memory's fault,
-// and a reach that is too low helps nobody. It takes a few seconds, and no more than SECONDS_MAX:
-// then what is missing is measured with fewer calls. On a GPU ceilings_cuda.c does the same
+// and a reach that is too low helps nobody. It takes a few seconds, and no more than it is
+// given: then what is missing is measured with fewer calls. On a GPU ceilings_cuda.c does the same
 // with its own means.
 #include "calibrate/calibrate.h"
 
@@ -33,7 +33,6 @@
 enum {
     REPEATS = 12,
     REPEATS_LATE = 3,
-    SECONDS_MAX = 30,
     TRIES = 4,
     SIZES = 3,
     SMALL_SIZES = 3,
@@ -90,6 +89,7 @@ struct bench {
     int64_t n_blocks;
     int n_slots, slot;
     int64_t started_ns;
+    double most_s;
     unsigned seen;  // of outputs, so that they are looked at
 };
 
@@ -196,7 +196,7 @@ static bool timed(struct bench *b, const struct order *o, double *seconds, bool 
 }
 
 static bool is_late(const struct bench *b) {
-    return (double)(clock_now_ns() - b->started_ns) * 1e-9 > SECONDS_MAX;
+    return (double)(clock_now_ns() - b->started_ns) * 1e-9 > b->most_s;
 }
 
 // A call during which no thread had to wait for a processor, if there is one to be had.
@@ -489,11 +489,16 @@ static bool measure_all(struct bench *b, struct ceilings *c,
     return true;
 }
 
-bool calibrate(struct arena *a, struct target *t, void (*progress)(const char *what, void *ctx),
-               void *ctx, struct error *err) {
+bool calibration_is_cut(const struct target *t, double most_s) {
+    return !t->is_gpu && most_s < CALIBRATION_MOST_S && t->ceilings.seconds > most_s;
+}
+
+bool calibrate(struct arena *a, struct target *t, double most_s,
+               void (*progress)(const char *what, void *ctx), void *ctx, struct error *err) {
     if (t->is_gpu)
         return cuda_calibrate(a, t, progress, ctx, err);
-    struct bench b = {.a = a, .t = t, .started_ns = clock_now_ns()};
+    struct bench b = {
+        .a = a, .t = t, .started_ns = clock_now_ns(), .most_s = fmin(most_s, CALIBRATION_MOST_S)};
     struct ceilings c = {.bf16_flops_per_s = NAN,
                          .tf32_flops_per_s = NAN,
                          .f8_flops_per_s = NAN,

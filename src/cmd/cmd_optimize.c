@@ -54,8 +54,9 @@ static const struct option_row rows[] = {
     COUNT("race", request.race,
           "race N kernel blocks at once and judge the best (24 or more); 1: judge each"),
     ROW("seconds", OPTION_NUMBER, "S", request.seconds,
-        "end after S seconds, the confirmation included (600); later where nothing has passed by "
-        "then, and, below 20, by the energy of the champion; what took it longer is said"),
+        "end after S seconds (600), with measuring the machine, where that is missing, and the "
+        "confirmation. A verdict is never cut short: where two do not fit, the first kernel is "
+        "confirmed at once, and that is said before; what took it longer is said at the end"),
     ROW("until", OPTION_NUMBER, "F", request.until, "stop at this fraction of reach (0.95)"),
     ROW("objective", OPTION_STRING, "NAME", request.objective,
         "what makes a champion: time (the default); on a GPU energy (the least of those not "

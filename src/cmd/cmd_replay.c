@@ -5,7 +5,9 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "cmd/cmd.h"
+#include "cmd/narrow.h"
 #include "cmd/ticker.h"
 #include "ops/op_replay.h"
 
@@ -55,22 +57,28 @@ static const struct command_options options = {
     .max_arguments = 1,
 };
 
-static void print_text(const struct replay_outcome *o, const char *file) {
-    printf("run %lld: %s by %s%s%s, recorded by hone %s\n", (long long)o->run, o->problem,
-           o->proposer, o->llm ? " with " : "", o->llm ? o->llm : "", o->version);
-    if (file) {
-        printf("%d nodes, %d judgements and %d exchanges written to %s\n", o->n_nodes,
-               o->n_judgements, o->n_exchanges, file);
-        return;
-    }
-    printf("%d nodes replayed from %d judgements and %d exchanges\n", o->n_replayed,
-           o->n_judgements, o->n_exchanges);
+static void print_replayed(struct str *out, const struct replay_outcome *o) {
+    str_printf(out, "%d nodes replayed from %d judgements and %d exchanges\n", o->n_replayed,
+               o->n_judgements, o->n_exchanges);
     if (o->n_reworded > 0)
-        printf("%d questions are worded differently by now\n", o->n_reworded);
+        str_printf(out, "%d questions are worded differently by now\n", o->n_reworded);
     if (o->difference)
-        printf("not the same tree: at node %d %s\n", o->first_difference, o->difference);
+        str_printf(out, "not the same tree: at node %d %s\n", o->first_difference, o->difference);
     else
-        printf("the same tree, champion node %d\n", o->champion_replayed);
+        str_printf(out, "the same tree, champion node %d\n", o->champion_replayed);
+}
+
+static void print_text(const struct replay_outcome *o, const char *file) {
+    struct str out = {0};
+    str_printf(&out, "run %lld: %s by %s%s%s, recorded by hone %s\n", (long long)o->run, o->problem,
+               o->proposer, o->llm ? " with " : "", o->llm ? o->llm : "", o->version);
+    if (file)
+        str_printf(&out, "%d nodes, %d judgements and %d exchanges written to %s\n", o->n_nodes,
+                   o->n_judgements, o->n_exchanges, file);
+    else
+        print_replayed(&out, o);
+    narrow_print(stdout, str_text(&out));
+    str_reset(&out);
 }
 
 static void show(int node, int n_nodes, void *ctx) {

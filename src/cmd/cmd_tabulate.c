@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
+#include "cmd/narrow.h"
 #include "cmd/ticker.h"
 #include "ops/op_count_table.h"
 #include "ops/op_tabulate.h"
@@ -76,7 +77,7 @@ static void show(void *ctx, const struct tabulate_outcome *o) {
 
 static void print_outcome(const struct tabulate_options *o, const struct tabulate_outcome *out) {
     struct arena a = {0};
-    printf("%s on %s: %s\n", out->problem, out->device, out->space);
+    narrow_print(stdout, arena_printf(&a, "%s on %s: %s\n", out->problem, out->device, out->space));
     if (!o->request.only_count)
         printf("%s: %d of %d blocks, %d ok%s\n", o->request.out ? o->request.out : o->request.file,
                out->n_done, out->n_blocks, out->n_ok,

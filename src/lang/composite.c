@@ -148,6 +148,15 @@ static void bind_size(struct builder *b, struct frame *f, const char *name, int6
     bind(b, f, name, (struct operand){.is_number = true, .is_whole = true, .number = (double)size});
 }
 
+// In a body a mean may meet a scalar: the loss of a single vector. It is the mean of one element.
+static struct operand with_an_axis(struct builder *b, const struct composite *c,
+                                   const struct label *l, struct operand x) {
+    bool takes_all = strstr(c->keywords, "axis=all") != NULL;
+    if (!b->frame || !takes_all || build_get(b, x.node)->shape.rank > 0)
+        return x;
+    return build_unreduce(b, l, x.node, &(struct shape){.rank = 1, .size = {1}, .dim = {-1}}, 1);
+}
+
 static void bind_values(struct value_scope *s, struct frame *f, const struct composite *c,
                         const struct expr *e) {
     struct builder *b = &s->builder;
@@ -155,8 +164,9 @@ static void bind_values(struct value_scope *s, struct frame *f, const struct com
         const char *name = word(b->arena, c->values, i);
         struct operand x = value_operand(s, &(struct label){.at = e->args[i]->at}, e->args[i]);
         // The first value has a shape; others may stay numbers.
+        struct label at = {.at = e->args[i]->at};
         if (i == 0)
-            x = (struct operand){.node = build_node(b, &(struct label){.at = e->args[i]->at}, x)};
+            x = with_an_axis(b, c, &at, (struct operand){.node = build_node(b, &at, x)});
         bind(b, f, name, x);
         if (x.is_number)
             continue;
@@ -187,8 +197,10 @@ static void check_keywords(struct builder *b, const struct composite *c, const s
     }
     for (int i = 0; i < e->n_keywords; i++) {
         const struct keyword *k = &e->keywords[i];
+        bool is_tanh = strcmp(c->name, "gelu") == 0 && strcmp(k->name, "approximate") == 0;
         if (!takes(c, k->name))
-            mistake_fail(b->mistakes, k->at, call_near_keyword(k->name, names),
+            mistake_fail(b->mistakes, k->at,
+                         is_tanh ? "gelu_tanh(x)" : call_near_keyword(k->name, names),
                          "%s() has no keyword '%s'", e->text, k->name);
         if (find_keyword(e, k->name) != k)
             mistake_fail(b->mistakes, k->at, NULL, "'%s' is given twice", k->name);

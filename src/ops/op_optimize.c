@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "family/lower.h"
 #include "family/support.h"
@@ -124,6 +125,10 @@ const char *session_facts_text(struct session *s) {
     return text;
 }
 
+double session_seconds(const struct optimize_request *q) {
+    return q->seconds > 0 ? q->seconds : DEFAULT_SECONDS;
+}
+
 // How many blocks are raced at once: 0 where each is judged. A model proposes one at a time, and
 // workers of a spool judge alone. On a table a verdict costs nothing: there is a race only where
 // somebody asks for one.
@@ -159,9 +164,7 @@ static void fill_run(struct session *s) {
         .max_evals = (int)(q->evals < INT32_MAX ? q->evals : INT32_MAX),
         .batch = batch_size(q),
         .race = race_size(s),
-        .max_seconds = s->table         ? TABLE_SECONDS
-                       : q->seconds > 0 ? q->seconds
-                                        : DEFAULT_SECONDS,
+        .max_seconds = s->table ? TABLE_SECONDS : session_seconds(q),
         .until = q->until > 0 ? q->until : DEFAULT_UNTIL,
         .objective = s->objective,
         .no_energy = q->no_energy,
@@ -350,19 +353,26 @@ static bool begin_new(struct session *s, struct error *err) {
         !session_find_target(s, start_target(s), err) || !find_start(s, err) ||
         !find_baseline(s, err) ||
         // Before what takes long: a store that cannot be written ends it.
-        !op_open_store(s->a, q->store, true, &s->store, err) || !session_measure_ceilings(s, err))
+        !op_open_store(s->a, q->store, true, &s->store, err))
         return false;
     s->opened_ns = clock_now_ns();
+    if (!session_measure_ceilings(s, err))
+        return false;
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);
     ask_memory(s);
-    return start_judge(s, err) && add_run(s, err) && store_lock_run(s->store, s->run.id, err) &&
+    int64_t start_ns = clock_now_ns();
+    bool ok = start_judge(s, err);
+    s->opening_s = (double)(clock_now_ns() - start_ns) * 1e-9;
+    log_info("opened the judge in %.2f s", s->opening_s);
+    return ok && add_run(s, err) && store_lock_run(s->store, s->run.id, err) &&
            session_refuse_degenerate(s, err) &&
            op_team_start(&s->team, s->store, &s->run, session_note_from_team, s, err);
 }
 
 static bool work(struct session *s, struct error *err) {
-    // The judge was opened, and on a large problem its inputs drawn: that is time of the run.
+    // Ceilings were measured, the judge was opened, and on a large problem its inputs drawn: that
+    // is time of the run.
     s->run.elapsed_s += s->table ? 0 : (double)(clock_now_ns() - s->opened_ns) * 1e-9;
     s->judge = session_judge(s);
     s->recorder.inner = s->judge;
@@ -386,6 +396,7 @@ static bool work(struct session *s, struct error *err) {
                     .advice = &s->advice},
         .judge = judging_record(&s->recorder),
         .has_energy = s->target.is_gpu && !s->table,
+        .opening_s = s->opening_s,
         .store = s->store,
         // Only a process on the device's machine could.
         .remeasure = s->q->no_calibrate || s->q->spool || s->table ? NULL : session_remeasure,

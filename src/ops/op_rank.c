@@ -5,6 +5,7 @@
 // is of another moment, and a busy one would let a faster candidate stand there with a longer time.
 #include "ops/op_rank.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,18 @@ static const char *first_line(struct arena *a, const char *text) {
     return text ? arena_strndup(a, text, strcspn(text, "\n")) : "";
 }
 
+// Its first finding. How far from reach it is follows from the time in the table, which is known at
+// the end only (agree_on_times); the finding's own share is of another moment's time.
+static void take_finding(struct arena *a, struct rank_row *row, const struct eval_report *report) {
+    const struct finding *f = &report->findings[0];
+    if (report->n_findings == 0)
+        return;
+    bool is_reach = strcmp(f->tool, "reach") == 0 && row->is_timed;
+    size_t len = is_reach ? strcspn(f->cause, ",") : strlen(f->cause);
+    row->finding = arena_printf(a, "%s: %s", f->tool, arena_strndup(a, f->cause, len));
+    row->reach_s = is_reach ? report->bound.reach_s : NAN;
+}
+
 void ranking_add(struct arena *a, struct ranking *r, const struct eval_report *report) {
     const struct measurement *m = &report->result.measurement;
     const struct verdict *v = &report->result.verdict;
@@ -26,21 +39,22 @@ void ranking_add(struct arena *a, struct ranking *r, const struct eval_report *r
         return;
     }
     bool is_timed = v->kind == VERDICT_OK && m->present;
-    r->rows[r->n_rows++] = (struct rank_row){
-        .name = arena_strdup(a, report->candidate.label),
-        .verdict = verdict_kind_name(v->kind),
-        .evidence = first_line(a, v->evidence),
-        .finding = report->n_findings ? arena_printf(a, "%s: %s", report->findings[0].tool,
-                                                     report->findings[0].cause)
-                                      : "",
-        .baseline = is_timed && m->baseline ? arena_strdup(a, m->baseline) : "",
-        .is_ok = v->kind == VERDICT_OK,
-        .is_timed = is_timed,
-        .time_s = m->median_s,
-        .baseline_s = m->baseline_median_s,
-        .speedup = m->speedup,
-        .low = m->speedup_low,
-        .high = m->speedup_high};
+    struct rank_row *row = &r->rows[r->n_rows++];
+    *row =
+        (struct rank_row){.name = arena_strdup(a, report->candidate.label),
+                          .verdict = verdict_kind_name(v->kind),
+                          .evidence = first_line(a, v->evidence),
+                          .finding = "",
+                          .reach_s = NAN,
+                          .baseline = is_timed && m->baseline ? arena_strdup(a, m->baseline) : "",
+                          .is_ok = v->kind == VERDICT_OK,
+                          .is_timed = is_timed,
+                          .time_s = m->median_s,
+                          .baseline_s = m->baseline_median_s,
+                          .speedup = m->speedup,
+                          .low = m->speedup_low,
+                          .high = m->speedup_high};
+    take_finding(a, row, report);
 }
 
 static int by_speed(const void *x, const void *y) {
@@ -64,9 +78,15 @@ static void agree_on_times(struct arena *a, struct ranking *r) {
         if (r->rows[i].is_timed)
             times[n++] = r->rows[i].baseline_s;
     qsort(times, (size_t)n, sizeof *times, by_value);
-    for (int i = 0; i < r->n_rows; i++)
-        if (r->rows[i].is_timed)
-            r->rows[i].time_s = times[n / 2] / r->rows[i].speedup;
+    for (int i = 0; i < r->n_rows; i++) {
+        struct rank_row *row = &r->rows[i];
+        if (!row->is_timed)
+            continue;
+        row->time_s = times[n / 2] / row->speedup;
+        if (isfinite(row->reach_s))
+            row->finding = arena_printf(a, "%s, at %s of reach", row->finding,
+                                        str_percent(a, row->reach_s / row->time_s));
+    }
 }
 
 // ranks[i] of each row, from 1; 0: not timed.

@@ -17,6 +17,7 @@ struct rank_row {
     bool is_ok, is_timed;
     // time_s as it was measured; ranking_print() makes it agree with the speed-up.
     double time_s, baseline_s, speedup, low, high;
+    double reach_s;  // where the finding says how far from reach, else NAN
 };
 
 struct ranking {

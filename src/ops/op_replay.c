@@ -208,6 +208,8 @@ static bool work(struct replay *r, struct error *err) {
                     .advice = &advice},
         .judge = r->recorded,
         .has_energy = r->target.is_gpu && !r->table,
+        .confirms_first =
+            judging_confirms_first(r->recording.judgements, r->recording.n_judgements),
         .store = r->store,
         .on_event = r->q->on_node ? tell_node : NULL,
         .event_ctx = r,

@@ -27,7 +27,8 @@ bool op_worker(struct arena *a, const struct worker_request *q, int *n_jobs, str
         return false;
     spool_close(s);  // it can be served; before anything is measured
     t.compiler = op_compiler_and_headers(a, &t);
-    if (!t.ceilings.present && !q->no_calibrate && !calibrate(a, &t, NULL, NULL, err))
+    if (!t.ceilings.present && !q->no_calibrate &&
+        !calibrate(a, &t, CALIBRATION_MOST_S, NULL, NULL, err))
         return false;
     struct error unkept = {0};  // then the next worker measures again
     if (t.ceilings.present)

@@ -423,7 +423,7 @@ static bool read_target(struct tabulation *t, struct error *err) {
     if (t->target.ceilings.present || t->q->only_count || t->q->no_calibrate)
         return true;
     struct error why = {0};
-    if (!calibrate(t->a, &t->target, NULL, NULL, err))
+    if (!calibrate(t->a, &t->target, CALIBRATION_MOST_S, NULL, NULL, err))
         return false;
     if (!target_save_ceilings(t->a, &t->target, &why))
         log_info("ceilings are not kept: %s", why.text);

@@ -47,11 +47,13 @@ struct session {
     int n_kernels;
     const char *memory;  // the file; NULL: off
     struct advice advice;
-    int64_t opened_ns;  // when what counts as time of the run began: ceilings are measured before
+    int64_t opened_ns;  // when what counts as time of the run began
+    double opening_s;   // how long the judge of a new run took to open
 };
 
 // op_optimize.c
 void session_note(struct session *s, const char *words);
+double session_seconds(const struct optimize_request *q);  // for which it may run
 void session_note_from_team(void *ctx, const char *words);
 bool session_find_memory(struct session *s, struct error *err);
 bool session_find_proposer(struct session *s, const char *name, struct error *err);

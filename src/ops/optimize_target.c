@@ -1,5 +1,7 @@
 // What an optimisation runs on: a device of this machine, several that are alike, a worker behind a
 // spool, or a table in place of one; its ceilings, and the evaluator that judges there.
+#include <math.h>
+
 #include "base/arena.h"
 #include "base/error.h"
 #include "calibrate/calibrate.h"
@@ -20,14 +22,27 @@ static void keep_ceilings(struct session *s) {
         session_note(s, arena_printf(s->a, "  not kept: %s", why.text));
 }
 
+// Of a run's time, or of what is left of it, a quarter; with less than this not much is measured.
+static double calibration_share(double seconds) {
+    static const double least_s = 2;
+    return fmax(least_s, seconds / 4);
+}
+
 bool session_measure_ceilings(struct session *s, struct error *err) {
     if (s->target.ceilings.present || s->q->no_calibrate || s->q->spool || s->table)
         return true;
-    session_note(s, arena_printf(s->a, "measuring what %s (%s) can do, once, about 10 s",
+    double most_s = calibration_share(session_seconds(s->q));
+    session_note(s, arena_printf(s->a, "measuring what %s (%s) can do, once, about 5 s",
                                  s->target.name, s->target.device));
-    if (!calibrate(s->a, &s->target, calibrate_progress, s, err))
+    if (!calibrate(s->a, &s->target, most_s, calibrate_progress, s, err))
         return false;
-    keep_ceilings(s);
+    if (calibration_is_cut(&s->target, most_s))
+        session_note(s, arena_printf(s->a,
+                                     "  cut short after %.0f s, and not kept: hone calibrate "
+                                     "measures it in full",
+                                     s->target.ceilings.seconds));
+    else
+        keep_ceilings(s);
     return true;
 }
 
@@ -35,7 +50,9 @@ bool session_remeasure(void *ctx, struct run *run, const char *why, struct error
     struct session *s = ctx;
     struct target fresh = s->target;
     session_note(s, arena_printf(s->a, "%s: measuring again what this machine can do", why));
-    if (!calibrate(s->a, &fresh, NULL, NULL, err))
+    double left_s = run->max_seconds - run->elapsed_s;
+    double most_s = calibration_share(left_s);
+    if (!calibrate(s->a, &fresh, most_s, NULL, NULL, err))
         return false;
     if (s->target.ceilings.present)
         ceilings_raise(&s->target.ceilings, &fresh.ceilings);
@@ -43,7 +60,8 @@ bool session_remeasure(void *ctx, struct run *run, const char *why, struct error
         s->target.ceilings = fresh.ceilings;
     bound_compute(s->problem, &s->target, &s->bound);
     run->bound = session_bound_text(s->a, &s->bound);
-    keep_ceilings(s);
+    if (!calibration_is_cut(&fresh, most_s))
+        keep_ceilings(s);
     return judging_record_bound(s->store, run->id, run->bound, session_facts_text(s), err);
 }
 

@@ -146,7 +146,7 @@ static void say_limits(struct str *out, const struct search_node *n) {
         str_puts(out, "Nothing that the tools can see.\n");
     if (n->n_findings > 0 && n->measurement.present) {
         str_puts(out, "By its profile when it was judged, with ");
-        report_seconds(out, n->measurement.median_s, 0);
+        report_seconds(out, report_time(n), 0);
         str_puts(out, " a call:\n");
     }
     for (int i = 0; i < n->n_findings; i++) {

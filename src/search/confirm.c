@@ -103,6 +103,28 @@ static bool judge_alone(struct search_loop *l, const struct search_node *n,
     return true;
 }
 
+bool search_confirm_root(struct search_loop *l, struct search_node *n, struct eval_result *result,
+                         struct error *err) {
+    struct run *run = l->run;
+    int64_t start_ns = clock_now_ns();
+    search_tell(l, EVENT_CONFIRMING, n);
+    if (!judge_champion(l, n, &run->baseline, result, err))
+        return false;
+    l->took.confirm_s = search_since(start_ns);
+    l->took.energy_s = result->phase_s[PHASE_ENERGY];
+    struct measurement *m = &result->measurement;
+    if (result->verdict.kind != VERDICT_OK || !m->present)
+        return true;
+    run->champion = run->fastest = n->number;
+    run->confirm = *m;
+    run->confirm_verdict = result->verdict;
+    // As a node it is what the others are timed against.
+    m->speedup = m->speedup_low = m->speedup_high = 1;
+    m->baseline_median_s = m->median_s;
+    m->n_pairs = 0;
+    return true;
+}
+
 // The champion against the baseline on fresh data. One that does not pass is disqualified, for good
 // and in the store; the search then goes on, or the next best has its turn.
 bool search_confirm(struct search_loop *l, bool *settled, struct error *err) {

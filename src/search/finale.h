@@ -33,6 +33,9 @@ double finale_kept_s(double max_seconds, double first_eval_s, double energy_s);
 // Is it time to stop, so that these still fit?
 bool finale_is_near(double elapsed_s, double max_seconds, double first_eval_s, double energy_s);
 
+// What a first verdict and a confirmation will take, together, by how long the judge took to open.
+double finale_verdicts_s(double opening_s);
+
 // What the end of a run took; energy is part of the confirmation.
 struct finale_times {
     double play_off_s, choice_s, confirm_s, energy_s;

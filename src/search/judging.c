@@ -252,6 +252,13 @@ bool judging_replay_is_bound_next(const struct judge_replayer *r) {
     return i < r->limit && !r->is_used[i] && strcmp(r->judgements[i].subject, BOUND) == 0;
 }
 
+bool judging_confirms_first(const struct judgement *judgements, int n) {
+    for (int i = 0; i < n; i++)
+        if (strcmp(judgements[i].depth, BOUND) != 0)
+            return strcmp(judgements[i].depth, depth_names[EVAL_CONFIRM]) == 0;
+    return false;
+}
+
 bool judging_replay_end(struct arena *a, struct judge_replayer *r, int *n_nodes,
                         const char **reason) {
     const struct judgement *j = next_of(r, END);

@@ -60,6 +60,9 @@ struct judge_replayer {
 struct judging judging_replay(struct arena *a, struct judge_replayer *r,
                               const struct judgement *judgements, int n);
 
+// Was the first candidate confirmed at once, without a verdict before?
+bool judging_confirms_first(const struct judgement *judgements, int n);
+
 // The next end that was recorded; false: there is none left.
 bool judging_replay_end(struct arena *a, struct judge_replayer *r, int *n_nodes,
                         const char **reason);

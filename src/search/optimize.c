@@ -30,8 +30,6 @@ static const double BEYOND = 1.02;
 // Where between an estimate and the end of its interval a candidate is taken to lie at best.
 static const double LIKELY = 0.25;
 enum { REMEASURE_MAX = 3 };
-// Evaluations that a run makes, whatever its time, while nothing passes.
-enum { PROLONGED_EVALS = 4 };
 
 double search_since(int64_t start_ns) {
     return (double)(clock_now_ns() - start_ns) / 1e9;
@@ -174,7 +172,8 @@ static double time_of(const struct search_loop *l, const struct search_node *n) 
 static void explain(struct search_loop *l, struct search_node *n) {
     if (!isfinite(n->time_s))
         return;
-    profile_set(&n->profile, METRIC_TIME, n->measurement.median_s);
+    // The time that the run's table shows, so that a finding's share of reach is the table's.
+    profile_set(&n->profile, METRIC_TIME, n->time_s);
     struct tool_input in = {.problem = l->job->context.problem,
                             .target = l->job->context.target,
                             .bound = l->job->context.bound,
@@ -217,6 +216,11 @@ static struct eval_job screening(const struct search_loop *l, const struct searc
 static bool screen_and_rank(struct search_loop *l, struct search_node *n,
                             struct eval_result *result, struct error *err) {
     struct eval_job job = screening(l, n);
+    if (l->confirms_first && n->number == 0) {
+        if (!search_confirm_root(l, n, result, err) || result->verdict.kind != VERDICT_INFRA)
+            return err->kind == ERROR_NONE;
+        *result = (struct eval_result){0};  // its baseline cannot be timed: it is judged alone
+    }
     bool is_alone = job.baseline == NULL;  // the root, or the first that works
     if (!is_alone && !search_judge(l, &job, result, err))
         return false;
@@ -225,7 +229,7 @@ static bool screen_and_rank(struct search_loop *l, struct search_node *n,
         l->baseline_fault = search_first_line(l->a, result->verdict.evidence);
         return screen_and_rank(l, n, result, err);
     }
-    if (!is_alone && (result->is_final || !is_worth_ranking(l, result)))
+    if (!is_alone && (result->is_final || l->is_hurried || !is_worth_ranking(l, result)))
         return true;
     job.depth = EVAL_RANK;
     job.seconds = finale_ranking_s(l->run->max_seconds);
@@ -273,7 +277,7 @@ static bool evaluate_again(struct search_loop *l, struct error *err) {
 }
 
 static bool evaluate_before_root(struct search_loop *l, struct error *err) {
-    struct search_node *n = search_before_root(l);
+    struct search_node *n = l->confirms_first ? NULL : search_before_root(l);
     bool waits = n && l->nodes[0].state == NODE_PROPOSED && n->state == NODE_PROPOSED;
     return !waits || evaluate(l, n, err);
 }
@@ -300,19 +304,6 @@ static bool announce(struct search_loop *l, struct error *err) {
             ok = j->announce(j->ctx, &job, err);
         }
     return ok;
-}
-
-// Of those that wait the one that did best in its race, else the oldest; NULL: none waits.
-static struct search_node *next_proposed(struct search_loop *l) {
-    struct search_node *next = NULL;
-    for (int i = 0; i < l->n_nodes; i++) {
-        struct search_node *n = &l->nodes[i];
-        bool is_better = !next || (next->screening.present && n->screening.present &&
-                                   n->screening.speedup > next->screening.speedup);
-        if (n->state == NODE_PROPOSED && is_better)
-            next = n;
-    }
-    return next;
 }
 
 static bool add_decided(struct search_loop *l, const struct decision *d, struct error *err) {
@@ -359,27 +350,27 @@ static bool add_simple(struct search_loop *l, struct error *err) {
                        err);
 }
 
-// Is something proposed, and no time for another verdict and the end? It stays proposed, and a
-// resumed run begins with it. A verdict takes as long as the first did, which on a busy machine is
-// many times what it takes alone. What a model proposed was paid for, and is judged.
-static bool is_late(struct search_loop *l) {
-    const struct run *run = l->run;
-    bool is_timed = !l->job->is_enough && l->job->end_nodes == 0 && l->first_eval_s > 0;
-    if (!is_timed || run->llm.spec || search_count_proposed(l) == 0 ||
-        progress_champion(l->nodes, l->n_nodes) < 0)
-        return false;
-    search_update_elapsed(l);
-    return finale_is_near(run->elapsed_s + l->first_eval_s, run->max_seconds, l->first_eval_s,
-                          search_energy_kept_s(l));
-}
-
 static bool evaluate_batch(struct search_loop *l, struct error *err) {
     if ((search_races(l) && !search_race(l, err)) || !announce(l, err))
         return false;
-    for (struct search_node *n; !is_late(l) && (n = next_proposed(l));)
+    for (struct search_node *n; !search_is_late(l) && (n = search_next_proposed(l));)
         if (!evaluate(l, n, err))
             return false;
     return true;
+}
+
+// So much faster than reach the judge would call a suspect. Where a race saw it, reach is measured
+// again before a verdict is spent on it.
+static bool is_raced_beyond(const struct search_loop *l) {
+    static const double far = 0.5;
+    if (l->nodes[0].state != NODE_PROPOSED)
+        return false;
+    for (int i = 1; i < l->n_nodes; i++) {
+        const struct screening *s = &l->nodes[i].screening;
+        if (s->present && s->time_s < far * l->job->context.bound->reach_s)
+            return true;
+    }
+    return false;
 }
 
 // What was measured counts here; time_s is relative to a root that was measured long ago.
@@ -395,29 +386,11 @@ void search_say(struct search_loop *l, const char *words) {
         l->job->on_event(&e, l->job->event_ctx);
 }
 
-// A run whose time is over before anything passed would have nothing to show for it: it goes on
-// to the first candidate that does, for a few evaluations.
-static bool is_prolonged(const struct search_loop *l) {
-    return progress_champion(l->nodes, l->n_nodes) < 0 &&
-           progress_evals(l->nodes, l->n_nodes) < PROLONGED_EVALS;
-}
-
-static void say_prolonged(struct search_loop *l) {
-    bool is_first = progress_evals(l->nodes, l->n_nodes) <= 1;
-    if (l->run->elapsed_s <= l->run->max_seconds || l->was_prolonged || !is_first)
-        return;
-    l->was_prolonged = true;
-    search_say(
-        l, arena_printf(l->a, "the first verdict took %.3g s of the %.3g s given: prolonged to %s",
-                        l->run->elapsed_s, l->run->max_seconds,
-                        is_prolonged(l) ? "the first candidate that passes" : "its confirmation"));
-}
-
 // Why to stop now, or NULL. What was proposed is judged first, where there is time.
 static const char *stop_reason(struct search_loop *l) {
     const struct run *run = l->run;
-    if (is_late(l)) {
-        say_prolonged(l);
+    if (search_is_late(l)) {
+        search_say_prolonged(l);
         return "seconds";
     }
     if (search_count_proposed(l) > 0)
@@ -433,8 +406,8 @@ static const char *stop_reason(struct search_loop *l) {
         return "evals";
     if (finale_is_near(run->elapsed_s, run->max_seconds, l->first_eval_s,
                        search_energy_kept_s(l))) {
-        say_prolonged(l);
-        if (!is_prolonged(l))
+        search_say_prolonged(l);
+        if (!search_is_prolonged(l))
             return "seconds";
     }
     if (progress_since_gain(l->nodes, l->n_nodes) >= PLATEAU_EVALS)
@@ -513,13 +486,14 @@ static const char *doubt_of_reach(struct search_loop *l) {
     int best = progress_champion(l->nodes, l->n_nodes);
     if (job->is_measured_next)
         return job->is_measured_next(job->remeasure_ctx) ? "" : NULL;
-    if (l->n_remeasured == 0 && progress_beyond_reach(l->nodes, l->n_nodes, 0) >= 0)
+    if (l->n_remeasured == 0 &&
+        (is_raced_beyond(l) || progress_beyond_reach(l->nodes, l->n_nodes, 0) >= 0))
         return "far beyond reach";
     if (best < 0 || l->n_remeasured == REMEASURE_MAX)
         return NULL;
-    if (job->context.bound->reach_s / l->nodes[best].time_s > BEYOND)
-        return "faster than reach";
     search_update_elapsed(l);
+    if (job->context.bound->reach_s / l->nodes[best].time_s > BEYOND)
+        return l->run->elapsed_s < l->run->max_seconds ? "faster than reach" : NULL;
     bool is_early = l->run->elapsed_s < l->run->max_seconds / 2;
     return l->n_remeasured == 0 && is_early && is_at_reach(l) ? "at reach" : NULL;
 }
@@ -595,9 +569,11 @@ bool optimize(struct arena *a, const struct optimize_job *job, struct run *run, 
                             .a = a,
                             .started_ns = clock_now_ns(),
                             .elapsed_before_s = run->elapsed_s};
-    bool ok = load_nodes(&l, err) && add_root(&l, err) && search_add_warm(&l, err) &&
-              search_race_opening(&l, err) && evaluate_before_root(&l, err) &&
-              evaluate_again(&l, err) && settle_before_root(&l, err) && add_simple(&l, err);
+    bool ok = load_nodes(&l, err) && add_root(&l, err) && search_add_warm(&l, err);
+    l.confirms_first = ok && search_must_confirm_first(&l);
+    ok = ok && (l.confirms_first || search_race_opening(&l, err)) && settle_reach(&l, err) &&
+         evaluate_before_root(&l, err) && evaluate_again(&l, err) && settle_before_root(&l, err) &&
+         add_simple(&l, err);
     bool settled = false;
     while (ok && !settled)
         ok = search(&l, err) && search_confirm(&l, &settled, err);

@@ -52,6 +52,11 @@ struct optimize_job {
     // A replay: does the record have a bound here, whatever it was measured for? Else NULL.
     bool (*is_measured_next)(void *ctx);
     void *remeasure_ctx;
+    // How long the judge took to open, which draws the declared inputs and computes what is
+    // expected of them: what a verdict will take follows from it. 0: not known.
+    double opening_s;
+    // A replay: was the first verdict of the record the confirmation?
+    bool confirms_first;
     event_fn on_event;  // may be NULL
     void *event_ctx;
     // A replay begins with the block that the recorded run began with, whatever the default is by

@@ -23,6 +23,8 @@ struct search_loop {
     double first_eval_s;         // how long the first evaluation of this process took
     const char *baseline_fault;  // what is wrong with the baseline; NULL: nothing that is known
     bool was_prolonged;          // beyond its time, and that was said
+    bool is_hurried;             // the time that is left is kept for the end: a screening at most
+    bool confirms_first;         // there is no time for a verdict and a confirmation: for one alone
     struct finale_times took;    // by the end of the run
 };
 
@@ -69,6 +71,21 @@ bool search_choose_by_energy(struct search_loop *l, int *best, struct error *err
 
 // Seconds since a moment of this process (clock_now_ns).
 double search_since(int64_t start_ns);
+
+// hurry.c: is there no time for the root's verdict, a search and a confirmation? Says so.
+bool search_must_confirm_first(struct search_loop *l);
+// Of those that wait the one to judge next; NULL: none waits.
+struct search_node *search_next_proposed(const struct search_loop *l);
+// Is something proposed, and no time for it?
+bool search_is_late(struct search_loop *l);
+// Does a run whose time is over go on, since nothing passed yet? And that the first verdict took
+// all of it, once.
+bool search_is_prolonged(const struct search_loop *l);
+void search_say_prolonged(struct search_loop *l);
+
+// confirm.c: the root's only judgement: the confirmation, which is its verdict too.
+bool search_confirm_root(struct search_loop *l, struct search_node *n, struct eval_result *result,
+                         struct error *err);
 
 // confirm.c: the end of a run.
 bool search_confirm(struct search_loop *l, bool *settled, struct error *err);

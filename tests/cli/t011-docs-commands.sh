@@ -14,6 +14,15 @@ cat "$ROOT/README.md" "$ROOT"/docs/*.md "$ROOT"/docs/results/*.md |
            } }' | sed -e 's/ *[|&;#].*//' -e 's/ -- .*//' | sort -u >commands
 [ "$(wc -l <commands)" -gt 100 ] || fail "only $(wc -l <commands) commands were found"
 
+# Scripts that measured the figures: each is there and can be run as it stands. One without `#!` is read by others.
+n=0
+for script in $(grep -Eoh '(bench|scripts)/[a-z_0-9]+\.sh' "$ROOT/README.md" "$ROOT"/docs/*.md "$ROOT"/docs/results/*.md | sort -u); do
+    [ -e "$ROOT/$script" ] || fail "docs name $script, which is not there"
+    [ -x "$ROOT/$script" ] || ! head -n 1 "$ROOT/$script" | grep -q '^#!' || fail "$script cannot be run"
+    n=$((n + 1))
+done
+[ "$n" -gt 20 ] || fail "only $n scripts were looked at"
+
 "$HONE" help >overview
 mkdir help
 n=0

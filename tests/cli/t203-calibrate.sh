@@ -62,3 +62,13 @@ cp -r slow slow_run
 XDG_CACHE_HOME=$TMP/slow_run expect_match 0 '^far beyond reach: measuring again what this machine can do$' \
     "$HONE" optimize "$P" --target cpu --evals 1 --seconds 100
 printf '%s\n' "$got" | grep -Eq '^champion  [0-9]+\.0: ' || fail "judged by the old ceilings: $got"
+
+# A run with little time cuts its calibration short, and then does not keep it: a later one shall have it in full.
+XDG_CACHE_HOME=$TMP/hurried run "$HONE" optimize "$P" --target cpu --seconds 0.001 --no-energy
+[ "$status" = 0 ] || fail "$got"
+kept=$(find hurried/hone -path '*/ceilings/*' -type f | wc -l)
+case $got in
+*'cut short after '*) [ "$kept" = 0 ] || fail 'ceilings that were cut short are kept' ;;
+*) [ "$kept" = 1 ] || fail "neither cut short nor kept: $got" ;;
+esac
+also '^bound .* reach '

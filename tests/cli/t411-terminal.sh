@@ -49,8 +49,8 @@ at_40() { # COMMAND: its words go through the shell
     script -qec "stty cols 40 rows 10; exec '$HONE' $1" /dev/null </dev/null | tr -d '\r'
 }
 for command in "show 1 --store t" "show 1.0 --store t" "report 1 --store t" "runs --store t" "sol '$ROOT/problems/gemm.hone' --target h200" \
-    'help optimize' "eval '$softmax' default plain --dim M=16,N=16 --screen"; do
-    at_40 "$command" >narrow
+    'help optimize' "eval '$softmax' default plain --dim M=16,N=16 --screen" 'replay 1 --store t' "eval '$softmax' nothing"; do
+    at_40 "$command" >narrow || : # the last one is a mistake
     [ "$(wc -l <narrow)" -gt 2 ] || fail "hone $command: $(cat narrow)"
     # Names may be longer: of a file, a processor, a pragma.
     ! LC_ALL=C.UTF-8 grep -n '.\{41\}' narrow | grep -v '^[0-9]*: *[^ ]*$' || fail "hone $command is wider than 40 columns"

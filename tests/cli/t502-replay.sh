@@ -50,3 +50,12 @@ expect_match 2 'holds no run' "$HONE" replay ./short.jsonl
 } >more.jsonl
 expect_match 2 "a recording holds no 'hone.verdict/1'" "$HONE" replay ./more.jsonl
 expect_match 2 'is a directory' "$HONE" replay ./away
+
+# A run without time for two verdicts: the confirmation is the first, and a replay has it so too.
+# shellcheck disable=SC2086
+run "$HONE" optimize $soft --seconds 0.001 --store short
+[ "$status" = 0 ] || fail "$got"
+also 'the kernel to begin with is confirmed at once'
+also '^champion  1\.0: .* over plain'
+also '^stopped   the time was used up \(1 evaluation'
+expect_match 0 '^the same tree, champion node 0' "$HONE" replay --store short

@@ -115,6 +115,7 @@ bool judge_table(void *ctx, struct arena *into, const struct eval_job *job, stru
     double doubt = t->doubt > 0 ? t->doubt : 0.01;
     t->n_screened += job->depth == EVAL_SCREEN;
     t->n_energy += job->depth == EVAL_ENERGY;
+    t->n_confirmed += job->depth == EVAL_CONFIRM;
     if (job->depth == EVAL_CONFIRM)
         t->confirm_energy_s = job->energy_s;
     if (job->depth == EVAL_RANK && job->baseline && strcmp(job->baseline->label, "default") == 0) {
@@ -219,6 +220,7 @@ bool remeasure(void *ctx, struct run *run, const char *why, struct error *e) {
     (void)e;
     (void)why;
     t->n_remeasured++;
+    t->point_remeasured = t->n_calls;
     if (t->remeasure_helps && t->n_remeasured == 2)
         bound.reach_s = 1e-4;
     if (t->reach_again_s > 0)
@@ -291,6 +293,8 @@ bool go(const struct setting *s, struct table *t, struct run *run) {
         .has_energy = t->has_energy,
         .store = store,
         .first = t->first,
+        .opening_s = t->opening_s,
+        .confirms_first = t->confirms_first,
         .remeasure = remeasure,
         .remeasure_ctx = t,
         .on_event = count_event,

@@ -43,6 +43,7 @@ struct table {
     int die_at;            // point at which the process ends, -1: none
     int point;
     int n_remeasured;
+    int point_remeasured;  // after so many judgements, the last time
     bool remeasure_helps;  // the second time, reach is what physics allows
     double reach_again_s;  // or the first time this, unless it is 0
     bool is_lucky;  // against the root, times are off by chance; against others, they are not
@@ -55,6 +56,9 @@ struct table {
     char raced[256];  // what was said of the last race
     char incumbent[32];
     const struct candidate *first;  // of a replay
+    bool confirms_first;            // likewise
+    double opening_s;               // how long the judge took to open
+    int n_confirmed;                // jobs of that depth
     enum run_objective objective;   // of a new run
     bool has_energy;                // it can be measured,
     const char *why_no_energy;      // but this is why it was not; NULL: it was

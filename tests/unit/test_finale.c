@@ -49,6 +49,11 @@ Test(finale, keeps_time_for_the_confirmation) {
     cr_expect(finale_is_near(6, 12, 10, 0));
 }
 
+Test(finale, verdicts_follow_from_how_long_the_judge_took_to_open) {
+    cr_expect_eq(finale_verdicts_s(0), 0, "not known: no reason to hurry");
+    cr_expect_eq(finale_verdicts_s(2), 2 * finale_verdicts_s(1));
+}
+
 Test(finale, a_race_has_as_many_verdicts_as_there_is_time_for) {
     cr_expect_eq(finale_survivors(30, 9, 2), 2);
     cr_expect_eq(finale_survivors(26, 9, 2), 1, "one of three is the confirmation's");

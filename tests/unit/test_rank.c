@@ -57,3 +57,18 @@ Test(rank, of_two_a_wide_interval_is_told) {
     cr_expect_str_eq(op_eval_pair_text(&a, reports),
                      "a.c is faster than b.c: 2x, between 1.9x and 2.1x");
 }
+
+// The share of reach is that of the time in the table, not of the moment when the finding was made.
+Test(rank, a_finding_and_its_row_tell_one_time) {
+    struct eval_report report = report_of("far.c", 0.02, 10, 9, 11);
+    report.bound.reach_s = 0.005;
+    report.n_findings = 1;
+    report.findings[0] = (struct finding){
+        .tool = "reach", .cause = "memory-bound, at 25% of what this machine reaches"};
+    const char *table = table_of(&report, 1, RANK_MARKDOWN);
+    cr_expect(strstr(table, "| far.c | 10 ms |"), "%s", table);
+    cr_expect(strstr(table, "| reach: memory-bound, at 50% of reach |"), "%s", table);
+    report.findings[0] = (struct finding){.tool = "idle", .cause = "threads wait, 25% of the time"};
+    table = table_of(&report, 1, RANK_MARKDOWN);
+    cr_expect(strstr(table, "| idle: threads wait, 25% of the time |"), "%s", table);
+}
