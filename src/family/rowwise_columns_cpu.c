@@ -12,11 +12,11 @@
 // each strip while the next one is read: a block has COLUMNS_CPU_RUN of them, and what is kept of
 // two. rowwise_columns_cpu_lower.c has the loops.
 
+#include "family/rowwise_columns_cpu.h"
 #include "base/arena.h"
 #include "family/emitter.h"
 #include "family/knobs.h"
 #include "family/rows_keep.h"
-#include "family/rowwise_columns_cpu.h"
 
 static const int strip_grid[] = {1, 2, 4, 8, 16, COLUMNS_CPU_STRIP_MAX, -1};
 static const int ahead_grid[] = {0, 2, 4, 8, 16, -1};
