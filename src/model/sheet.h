@@ -2,7 +2,7 @@
 //
 // A card of the table has its published figures, whether it is named or here; another GPU those of
 // its architecture at its top clock. A CPU's follow from threads, clock and vector width, where the
-// machine tells its clock: absent is not zero.
+// machine reports its clock: absent is not zero.
 #pragma once
 
 #include "model/target.h"

@@ -145,7 +145,7 @@ void report_unresolved(struct str *out, const struct run_view *v) {
     if (!v->run.speedup_unknown && measurement_compare(&v->run.confirm) == 0)
         put_note(out, "that the champion is faster than the baseline is not resolved: its interval "
                       "holds 1. A "
-                      "quieter machine helps most; hone doctor tells its load.");
+                      "quieter machine helps most; hone doctor reports its load.");
     say_unresolved(out, v, champion);
 }
 
