@@ -288,7 +288,7 @@ static bool find_champion(const struct run_view *v, int node, struct export_view
     bool has_champion = r->champion >= 0 && r->champion < v->n_nodes && r->confirm.present;
     if (has_champion && (node < 0 || node == r->champion)) {
         e->champion = &v->nodes[r->champion];
-        e->is_confirmed = true;
+        e->is_confirmed = !run_is_on_table(r);
         e->measurement = &r->confirm;
         e->verdict = &r->confirm_verdict;
         return true;

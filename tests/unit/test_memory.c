@@ -552,6 +552,29 @@ Test(advise, the_default_kernel_comes_before_what_should_be_slower) {
     arena_reset(&a);
 }
 
+// The closed form says by how much a sibling's block should be faster here. Where it errs by more
+// than that on most of the sibling's own blocks the default kernel comes first all the same.
+Test(advise, the_default_kernel_comes_first_where_the_closed_form_errs_by_more) {
+    struct lesson l = taught(SOFTMAX("s", "x", "y", "64", "128", "f32"), ROWS("vec 1  rows 1"));
+    struct problem *p = parsed(&a, SOFTMAX("s", "x", "y", "64", "256", "f32"));
+    struct lesson_block blocks[4] = {l.blocks[0]};
+    l.blocks = blocks;
+    l.n_blocks = 4;
+    l.speedup = 40;
+    for (int n_odd = 0; n_odd < 4; n_odd++) {
+        struct advice d = {.run = "r"};
+        for (int i = 1; i < 4;
+             i++)  // half as fast, which is what the closed form says but of odd ones
+            blocks[i] = (struct lesson_block){"a block of a hone to come", 2 * blocks[0].time_s,
+                                              blocks[0].prior - log(i <= n_odd ? 1e6 : 2)};
+        advise(&a, p, &cpu, &l, 1, &d);
+        cr_assert_eq(d.n_starts, n_odd > 1 ? 2 : 1);
+        cr_assert_eq(d.starts[0].is_default, n_odd > 1);
+        cr_assert_eq(d.is_start_first, n_odd <= 1);
+    }
+    arena_reset(&a);
+}
+
 // Of blocks that were as fast there as the champion the one is taken that should be fastest here.
 Test(advise, among_equals_the_closed_form_of_this_problem_decides) {
     struct lesson l = taught(SOFTMAX("s", "x", "y", "64", "128", "f32"), ROWS("vec 1  rows 4"));
