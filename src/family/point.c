@@ -482,15 +482,19 @@ static bool may_be_quick(const struct lowering *l, bool is_asked) {
     return is_asked && !l->program->libm;
 }
 
-// What the node is gelu of, as composites.def spells it; -1: of nothing, or it must be exact.
+// What the node is gelu of, as composites.def spells it; -1: of nothing, or it must be exact, or
+// a part of it is read from memory, where its argument may be no value of this region.
 static node_id gelu_of(const struct lowering *l, const struct node *n) {
     const struct graph *g = l->region->graph;
+    const bool *member = l->region->is_member;
     for (int i = 0; i < 2 && may_be_quick(l, l->is_quick || l->is_quick_gelu) && n->op == OP_MUL;
          i++) {
         node_id x = beside(g, n->arg[i], OP_MUL, 0.5);
         node_id erf = beside(g, n->arg[1 - i], OP_ADD, 1);
         if (x >= 0 && erf >= 0 && g->nodes[erf].op == OP_ERF &&
-            beside(g, g->nodes[erf].arg[0], OP_MUL, 0.70710678118654752) == x)
+            beside(g, g->nodes[erf].arg[0], OP_MUL, 0.70710678118654752) == x &&
+            member[n->arg[0]] && member[n->arg[1]] && member[erf] &&
+            member[g->nodes[erf].arg[0]])
             return x;
     }
     return -1;
