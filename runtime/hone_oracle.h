@@ -114,6 +114,7 @@ struct oracle_product {
     unsigned long long partials;  // [run][b][m][n]
     int is_exact;                 // both sides are inputs
     int is_short;                 // of so few digits that f32 holds their products
+    int by_parts, unused;         // as in ir/reading.h
 };
 
 // What only moves data: slice, pad, concat, take, take_along and iota. The axis along which it

@@ -544,9 +544,10 @@ static struct reading matrix_of(const struct side *s, const struct shape *shape,
     return at_offset(s->whole, offset);
 }
 
-// Digits that sums of products have less than f32.
-static int sums_lack(const struct interpreter *in) {
-    return in->problem->precision.short_sums ? SHORT_SUMS_LACK : 0;
+static struct reading_products products_of(const struct interpreter *in) {
+    const struct precision *q = &in->problem->precision;
+    return (struct reading_products){.lack = q->short_sums ? SHORT_SUMS_LACK : 0,
+                                     .by_parts = precision_by_parts(q)};
 }
 
 static void store_matmul(struct interpreter *in, node_id id) {
@@ -556,7 +557,7 @@ static void store_matmul(struct interpreter *in, node_id id) {
     struct reading_matmul mm = {.m = n->shape.size[rank - 2],
                                 .n = n->shape.size[rank - 1],
                                 .k = l->size[rank - 1],
-                                .lack = sums_lack(in)};
+                                .how = products_of(in)};
     struct side left = product_side(in, n, n->arg[0]), right = product_side(in, n, n->arg[1]);
     int64_t count = shape_count(&n->shape);
     in->arrays[id] = new_array(count, n->dtype);
@@ -573,7 +574,7 @@ static void store_matmul(struct interpreter *in, node_id id) {
 static void store_structural(struct interpreter *in, node_id id) {
     const struct node *n = node_at(in, id);
     struct structural s = {
-        .graph = &in->problem->graph, .node = n, .fault = in->fault, .lack = sums_lack(in)};
+        .graph = &in->problem->graph, .node = n, .fault = in->fault, .how = products_of(in)};
     struct reading own[ARGS_MAX] = {{0}};
     struct number numbers[ARGS_MAX];
     for (int i = 0; i < n->n_args; i++)
