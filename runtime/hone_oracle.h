@@ -48,6 +48,7 @@ struct oracle_map {
     struct oracle_array out;
     struct oracle_axes to;  // where elements of the result go
     unsigned long long n;
+    unsigned long long advance[ORACLE_ARGS], advance_to;  // of oracle_chain: elements for each step
 };
 
 // The result's elements stand at `kept`, and each gathers those of `reduced`.
