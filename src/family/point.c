@@ -493,8 +493,7 @@ static node_id gelu_of(const struct lowering *l, const struct node *n) {
         node_id erf = beside(g, n->arg[1 - i], OP_ADD, 1);
         if (x >= 0 && erf >= 0 && g->nodes[erf].op == OP_ERF &&
             beside(g, g->nodes[erf].arg[0], OP_MUL, 0.70710678118654752) == x &&
-            member[n->arg[0]] && member[n->arg[1]] && member[erf] &&
-            member[g->nodes[erf].arg[0]])
+            member[n->arg[0]] && member[n->arg[1]] && member[erf] && member[g->nodes[erf].arg[0]])
             return x;
     }
     return -1;

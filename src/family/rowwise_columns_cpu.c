@@ -13,10 +13,10 @@
 #include <assert.h>
 
 #include "base/arena.h"
+#include "family/ahead.h"
 #include "family/cascade.h"
 #include "family/emitter.h"
 #include "family/fold.h"
-#include "family/ahead.h"
 #include "family/rows_keep.h"
 #include "loop/range.h"
 
