@@ -284,7 +284,8 @@ static void say_left_out(struct words *w, const struct load *l, enum reason_side
     }
     const char *whole = bound_quantity(w->a, all, unit);
     // Where the figures that are printed differ, so that each follows from the others.
-    if (l != &w->b->limit || most < 0.0005 * all || strcmp(whole, bound_quantity(w->a, left, unit)) == 0)
+    if (l != &w->b->limit || most < 0.0005 * all ||
+        strcmp(whole, bound_quantity(w->a, left, unit)) == 0)
         return;
     str_printf(&w->out, "  %s", whole);
     const char *before = "";

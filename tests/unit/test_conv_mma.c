@@ -134,8 +134,8 @@ Test(conv_mma, whole_numbers_of_many_digits_err_by_rounding_alone) {
         struct error err;
         char message[1200] = "";
         target_of_arch("sm_90a", &t);
-        const char *text = arena_printf(&a, "%s\nkernel for p on sm_90a\n%s\n", cases[i].text,
-                                        cases[i].family);
+        const char *text =
+            arena_printf(&a, "%s\nkernel for p on sm_90a\n%s\n", cases[i].text, cases[i].family);
         struct lang_source source = {.file = "test", .text = text, .len = strlen(text)};
         struct lang_file file;
         const char *diagnostics = "";

@@ -565,8 +565,8 @@ Test(interpret, products_are_as_exact_as_parts_make_them) {
                  cases[i].precision);
         const float x[2] = {cases[i].x, 0}, z[2] = {cases[i].z, 5};
         struct interpret_result r = interpreted(text, x, z);
-        cr_expect_eq(r.spread[0][0] == 0, cases[i].is_exact, "%s: %g times %g",
-                     cases[i].precision, (double)x[0], (double)z[0]);
+        cr_expect_eq(r.spread[0][0] == 0, cases[i].is_exact, "%s: %g times %g", cases[i].precision,
+                     (double)x[0], (double)z[0]);
         interpret_reset(&r);
     }
 }
