@@ -522,13 +522,14 @@ static const struct loop_expr *elementwise(struct scope *s, const struct node *n
     struct arena *a = s->lowering->arena;
     struct axis_map by_map = *map;
     node_id by = n->op == OP_DIV ? look_through(s->lowering->region, n->arg[1], &by_map) : -1;
-    if (by >= 0 && s->lowering->reciprocal && home(s, by, &by_map) != s) {
+    enum loop_dtype inside = type_inside(s->lowering->region->graph, n);
+    // Of f64 a quotient is rounded once: an inverse would not be.
+    if (by >= 0 && s->lowering->reciprocal && inside == LOOP_F32 && home(s, by, &by_map) != s) {
         const struct loop_expr *x = point_value(s, n->arg[0], map);
         const struct loop_expr *e = loop_binary(a, LOOP_MUL, x, inverse(s, by, &by_map));
         return loop_let(s->builder, n->name, e);
     }
     const struct loop_expr *arg[ARGS_MAX] = {NULL};
-    enum loop_dtype inside = type_inside(s->lowering->region->graph, n);
     node_id gelu = gelu_of(s->lowering, n);
     if (gelu >= 0 && inside == LOOP_F32)
         return loop_let(s->builder, n->name,
