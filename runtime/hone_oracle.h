@@ -48,6 +48,7 @@ struct oracle_map {
     struct oracle_array out;
     struct oracle_axes to;  // where elements of the result go
     unsigned long long n;
+    unsigned long long advance[ORACLE_ARGS], advance_to;  // of oracle_chain: elements for each step
 };
 
 // The result's elements stand at `kept`, and each gathers those of `reduced`.
@@ -114,6 +115,7 @@ struct oracle_product {
     unsigned long long partials;  // [run][b][m][n]
     int is_exact;                 // both sides are inputs
     int is_short;                 // of so few digits that f32 holds their products
+    int by_parts, unused;         // as in ir/reading.h
 };
 
 // What only moves data: slice, pad, concat, take, take_along and iota. The axis along which it

@@ -271,20 +271,37 @@ JUDGE_FN struct oracle_point oracle_compute(const struct oracle_map *m, struct o
     return p;
 }
 
-JUDGE_KERNEL oracle_map(struct oracle_map m) {
+JUDGE_FN struct oracle_point oracle_argument(const struct oracle_map *m, int k, u64 i, u64 t) {
+    return oracle_read(&m->args[k].array, oracle_place(&m->args[k].axes, i) + t * m->advance[k]);
+}
+
+JUDGE_FN void oracle_map_element(const struct oracle_map *m, u64 i, u64 t) {
     const struct oracle_point none = {0, 0, 0};
-    for (u64 i = first(); i < m.n; i += stride()) {
-        struct oracle_point x = oracle_read(&m.args[0].array, oracle_place(&m.args[0].axes, i));
-        struct oracle_point y = none;
-        if (m.n_args > 1)
-            y = oracle_read(&m.args[1].array, oracle_place(&m.args[1].axes, i));
-        if (m.n_args > 2)
-            x = oracle_where(&m, x, y,
-                             oracle_read(&m.args[2].array, oracle_place(&m.args[2].axes, i)));
-        else if (m.op != ORACLE_COPY)
-            x = oracle_compute(&m, x, y);
-        oracle_write(&m.out, oracle_place(&m.to, i), x);
-    }
+    struct oracle_point x = oracle_argument(m, 0, i, t);
+    struct oracle_point y = m->n_args > 1 ? oracle_argument(m, 1, i, t) : none;
+    if (m->n_args > 2)
+        x = oracle_where(m, x, y, oracle_argument(m, 2, i, t));
+    else if (m->op != ORACLE_COPY)
+        x = oracle_compute(m, x, y);
+    oracle_write(&m->out, oracle_place(&m->to, i) + t * m->advance_to, x);
+}
+
+JUDGE_KERNEL oracle_map(struct oracle_map m) {
+    for (u64 i = first(); i < m.n; i += stride())
+        oracle_map_element(&m, i, 0);
+}
+
+// Not inlined a second time: oracle.cu takes long to compile.
+ORACLE_RARE void oracle_chain_element(const struct oracle_map *m, u64 i, u64 t) {
+    oracle_map_element(m, i, t);
+}
+
+// Several of a loop's step, one after the other, element by element: what one of them makes, a
+// later one reads at the same element, and so in the same thread.
+JUDGE_KERNEL oracle_chain(u64 maps, u64 n_maps, u64 n, u64 t) {
+    for (u64 i = first(); i < n; i += stride())
+        for (u64 k = 0; k < n_maps; k++)
+            oracle_chain_element((const struct oracle_map *)maps + k, i, t);
 }
 
 #endif

@@ -154,19 +154,38 @@ JUDGE_FN void oracle_clear(struct oracle_piece *t) {
     }
 }
 
+// As in ir/interpret_matmul.c: which bits the other factor may not have for the product of parts to
+// be the product, and whether it has.
+JUDGE_FN u64 oracle_double_bits(double v) {
+    return (u64)ORACLE_HIGH(v) << 32 | ORACLE_LOW(v);
+}
+
+JUDGE_FN u64 oracle_parts_refuse(int by_parts, double v) {
+    u64 bits = oracle_double_bits(v), beyond_part = 0x3ffffffffffull, beyond_parts = 0x7fffffffull;
+    return !by_parts             ? 0
+           : bits & beyond_parts ? ~0ull
+           : bits & beyond_part  ? beyond_part
+                                 : beyond_parts;
+}
+
+#define ORACLE_APART(v, refused) ((oracle_double_bits(v) & (refused)) != 0)
+
 // How products of inputs are summed. ORDINARY: each is rounded, or may be. SHORT: none is. For both
 // sizes are not added up. SIZED: as SHORT, with sizes. CAREFUL: nothing is known.
 enum { ORACLE_CAREFUL, ORACLE_ORDINARY, ORACLE_SHORT, ORACLE_SIZED };
 
 // One term of each sum. `way` is a constant, so that each has code of its own.
-JUDGE_FN void oracle_multiply_input(struct oracle_piece *t, float4 l, float4 r, int way) {
+JUDGE_FN void oracle_multiply_input(struct oracle_piece *t, float4 l, float4 r, int way,
+                                    int by_parts) {
     float a[ORACLE_SIDE] = {l.x, l.y, l.z, l.w}, b[ORACLE_SIDE] = {r.x, r.y, r.z, r.w};
     double A[ORACLE_SIDE], B[ORACLE_SIDE], A2[ORACLE_SIDE], B2[ORACLE_SIDE];
+    u64 refused[ORACLE_SIDE];
     ORACLE_EACH {
         A[i] = (double)a[i];
         B[i] = (double)b[i];
         A2[i] = A[i] * A[i];
         B2[i] = B[i] * B[i];
+        refused[i] = oracle_parts_refuse(by_parts, A[i]);
     }
     ORACLE_EACH_PAIR {
         float honest = ORACLE_MUL(a[i], b[j]);
@@ -176,12 +195,14 @@ JUDGE_FN void oracle_multiply_input(struct oracle_piece *t, float4 l, float4 r, 
         if (way == ORACLE_CAREFUL || way == ORACLE_SIZED) {
             t->squares[i][j] += product * product;
             t->fourth[i][j] += fabs(product);
-            if (way == ORACLE_CAREFUL && oracle_inexact(product))
+            if (way == ORACLE_CAREFUL &&
+                (oracle_inexact(product) || ORACLE_APART(B[j], refused[i])))
                 t->products[i][j] += product * product;
             continue;
         }
         t->squares[i][j] = ORACLE_ADD_SQUARE(t->squares[i][j], A[i], B[j], A2[i], B2[j]);
-        if (way == ORACLE_ORDINARY && ORACLE_INEXACT_PRODUCT(a[i], b[j], honest))
+        if (way == ORACLE_ORDINARY &&
+            (ORACLE_INEXACT_PRODUCT(a[i], b[j], honest) || ORACLE_APART(B[j], refused[i])))
             t->products[i][j] = ORACLE_ADD_SQUARE(t->products[i][j], A[i], B[j], A2[i], B2[j]);
     }
 }
@@ -204,13 +225,13 @@ JUDGE_FN void oracle_multiply_inputs(const struct oracle_product *p, struct orac
         }
 #pragma unroll
         for (int i = 0; i < ORACLE_TERMS; i++)
-            oracle_multiply_input(t, l[i], r[i], way);
+            oracle_multiply_input(t, l[i], r[i], way, p->by_parts);
         left += ORACLE_TERMS * p->left.rows;
         right += ORACLE_TERMS * p->right.rows;
     }
 #pragma unroll 1
     for (; k < t->n; k++, left += p->left.rows, right += p->right.rows)
-        oracle_multiply_input(t, *(const float4 *)left, *(const float4 *)right, way);
+        oracle_multiply_input(t, *(const float4 *)left, *(const float4 *)right, way, p->by_parts);
 }
 
 JUDGE_FN void oracle_take4(const struct oracle_factor *f, u64 at,
@@ -232,9 +253,10 @@ JUDGE_FN void oracle_multiply_any(const struct oracle_product *p, struct oracle_
         oracle_take4(&p->right, t->right + k * p->right.rows, b);
         ORACLE_EACH_PAIR {
             double product = a[i].value * b[j].value, square = product * product;
+            u64 refused = oracle_parts_refuse(p->by_parts, a[i].value);
             t->value[i][j] += product;
             t->squares[i][j] += square;
-            if (oracle_inexact(product))
+            if (oracle_inexact(product) || ORACLE_APART(b[j].value, refused))
                 t->products[i][j] += square;
             t->honest[i][j] =
                 ORACLE_PLUS(t->honest[i][j], ORACLE_MUL((float)a[i].honest, (float)b[j].honest));

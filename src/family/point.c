@@ -482,15 +482,18 @@ static bool may_be_quick(const struct lowering *l, bool is_asked) {
     return is_asked && !l->program->libm;
 }
 
-// What the node is gelu of, as composites.def spells it; -1: of nothing, or it must be exact.
+// What the node is gelu of, as composites.def spells it; -1: of nothing, or it must be exact, or
+// a part of it is read from memory, where its argument may be no value of this region.
 static node_id gelu_of(const struct lowering *l, const struct node *n) {
     const struct graph *g = l->region->graph;
+    const bool *member = l->region->is_member;
     for (int i = 0; i < 2 && may_be_quick(l, l->is_quick || l->is_quick_gelu) && n->op == OP_MUL;
          i++) {
         node_id x = beside(g, n->arg[i], OP_MUL, 0.5);
         node_id erf = beside(g, n->arg[1 - i], OP_ADD, 1);
         if (x >= 0 && erf >= 0 && g->nodes[erf].op == OP_ERF &&
-            beside(g, g->nodes[erf].arg[0], OP_MUL, 0.70710678118654752) == x)
+            beside(g, g->nodes[erf].arg[0], OP_MUL, 0.70710678118654752) == x &&
+            member[n->arg[0]] && member[n->arg[1]] && member[erf] && member[g->nodes[erf].arg[0]])
             return x;
     }
     return -1;
@@ -519,13 +522,14 @@ static const struct loop_expr *elementwise(struct scope *s, const struct node *n
     struct arena *a = s->lowering->arena;
     struct axis_map by_map = *map;
     node_id by = n->op == OP_DIV ? look_through(s->lowering->region, n->arg[1], &by_map) : -1;
-    if (by >= 0 && s->lowering->reciprocal && home(s, by, &by_map) != s) {
+    enum loop_dtype inside = type_inside(s->lowering->region->graph, n);
+    // Of f64 a quotient is rounded once: an inverse would not be.
+    if (by >= 0 && s->lowering->reciprocal && inside == LOOP_F32 && home(s, by, &by_map) != s) {
         const struct loop_expr *x = point_value(s, n->arg[0], map);
         const struct loop_expr *e = loop_binary(a, LOOP_MUL, x, inverse(s, by, &by_map));
         return loop_let(s->builder, n->name, e);
     }
     const struct loop_expr *arg[ARGS_MAX] = {NULL};
-    enum loop_dtype inside = type_inside(s->lowering->region->graph, n);
     node_id gelu = gelu_of(s->lowering, n);
     if (gelu >= 0 && inside == LOOP_F32)
         return loop_let(s->builder, n->name,

@@ -16,6 +16,13 @@ bool prefetch_is_worth(const struct region *r) {
     return w.slow_flops > 0 && w.bytes_read >= WORTH_BYTES;
 }
 
+bool prefetch_looks_up(const struct region *r) {
+    for (node_id n = 0; n < r->graph->n_nodes; n++)
+        if (r->is_member[n] && op_infos[r->graph->nodes[n].op].class == OP_CLASS_GATHER)
+            return true;
+    return false;
+}
+
 static bool ask_leaf(void *ctx, node_id n, const struct axis_map *map) {
     struct scope *s = ctx;
     const struct lowering *l = s->lowering;
@@ -33,7 +40,11 @@ void prefetch_value_by(struct scope *s, int group, int64_t distance, node_id n,
     struct point_visit visit = {s->lowering->region, -1, ask_leaf, &later};
     if (s->lanes < 2)
         return;
+    const struct space *space = &s->lowering->space;
     later.index[group] = loop_binary(a, LOOP_ADD, s->index[group], loop_int(a, distance));
+    if (prefetch_looks_up(s->lowering->region))
+        later.index[group] =
+            loop_binary(a, LOOP_MIN, later.index[group], loop_int(a, space->count[group] - 1));
     point_visit(&visit, n, map);
 }
 

@@ -10,6 +10,10 @@ bool prefetch_is_worth(const struct region *r);
 // Is so much read that it comes from memory, whatever is computed of it?
 bool prefetch_is_long(const struct region *r);
 
+// Is the address of something that the region reads an element of another array? That one is read
+// itself to ask ahead, so never beyond its end.
+bool prefetch_looks_up(const struct region *r);
+
 // Prefetch what the node's value will read further along the scope's lanes.
 void prefetch_value(struct scope *s, node_id n, const struct axis_map *map);
 

@@ -141,10 +141,10 @@ static int64_t count_lanes(struct rows_form *f) {
     struct lowering l = {.arena = &scratch, .region = f->region};
     rows_build_space(&l, f);
     f->n_inner = l.space.count[l.space.n_groups - 1];
-    // An axis of one element may be kept behind those that are reduced; one that is reduced itself
-    // has no lanes.
+    // An axis of one element has no lanes: neighbours are along the one before it, be that kept or
+    // reduced. But where it is all that is reduced, it is what rows are made of.
     int last = f->full->rank - 1;
-    while (last > 0 && f->full->size[last] == 1 && !(f->axes >> last & 1))
+    while (last > 0 && f->full->size[last] == 1 && !f->is_last)
         last--;
     int64_t lanes = space_lanes(&l.space, l.space.group[f->map.axis[last]]);
     arena_reset(&scratch);

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "family/cascade.h"
 #include "family/fold.h"
+#include "family/prefetch.h"
 #include "family/rows_keep.h"
 #include "loop/range.h"
 
@@ -130,8 +131,10 @@ static void prefetch(const struct build *x, const struct scope *s, const struct 
     const struct region *r = x->l->region;
     struct scope later = scope_inside(s->outer, s->builder);
     set_lanes(x, &later);
-    scope_split(&later, op2(x, LOOP_ADD, column, number(x, x->ahead)), x->n_groups_kept,
-                x->l->space.n_groups);
+    const struct loop_expr *to = op2(x, LOOP_ADD, column, number(x, x->ahead));
+    if (prefetch_looks_up(r))
+        to = op2(x, LOOP_MIN, to, number(x, x->form->n_columns - 1));
+    scope_split(&later, to, x->n_groups_kept, x->l->space.n_groups);
     struct point_visit visit = {r, -1, prefetch_leaf, &later};
     for (int i = 0; i < r->n_anchors; i++)
         if (r->level[r->anchor[i]] == 1)

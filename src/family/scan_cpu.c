@@ -459,7 +459,7 @@ static bool is_legal(const struct form *form, const struct target *t, const stru
                          "store stream needs lines in whole vectors, and a block has %d: the "
                          "nearest is store cached",
                          grain);
-    return legal_stream(s, f->is_along ? f->length : f->n_inner, why);
+    return legal_stream(s, f->is_along ? f->length : f->n_joined, why);
 }
 
 // No thread has much less to do than another.

@@ -30,11 +30,12 @@ int scan_build_space(struct lowering *l, const struct scan_form *f) {
 }
 
 // Lanes along the line, or across lines.
-static int64_t count_lanes(const struct scan_form *f) {
+static int64_t count_lanes(struct scan_form *f) {
     struct arena scratch = {0};
     struct lowering l = {.arena = &scratch, .region = f->region};
     int axis = scan_build_space(&l, f);
     int64_t lanes = space_lanes(&l.space, f->is_along ? axis : l.space.n_groups - 1);
+    f->n_joined = f->is_along ? 1 : l.space.count[l.space.n_groups - 1];
     arena_reset(&scratch);
     bool has_lanes = loop_arithmetic(f->region->graph->nodes[f->anchor].dtype) == LOOP_F32;
     return has_lanes ? lanes : 1;

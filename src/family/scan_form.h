@@ -6,11 +6,12 @@
 struct scan_form {
     const struct region *region;
     node_id anchor;
-    int axis;         // that is walked
-    bool is_along;    // its elements are neighbours in memory; else those of lines are
-    int64_t n_lines;  // that are walked from end to end
-    int64_t n_inner;  // of them side by side in memory
-    int64_t length;   // of each
+    int axis;          // that is walked
+    bool is_along;     // its elements are neighbours in memory; else those of lines are
+    int64_t n_lines;   // that are walked from end to end
+    int64_t n_inner;   // of them side by side in memory
+    int64_t n_joined;  // of these, in one group of the space: vectors begin anew with the next
+    int64_t length;    // of each
 };
 
 bool scan_find(struct form *form, struct objection *why);

@@ -3,7 +3,8 @@
 // The right matrix is packed into panels of eight columns, so that one row of a panel is
 // one vector; a tile of ROWS rows times eight columns stays in registers while k runs.
 // Sums are cut into runs of RUN_MAX terms, as everywhere. Each product rounds once in f32 where
-// that changes something, each partial sum unless none does in any order (reading.h).
+// that changes something, in f32 or in what is as good, each partial sum unless none does in any
+// order (reading.h).
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ struct strip {
     struct reading left, panel;  // variance NULL: both exact
     int64_t stride;
     int n_rows, n;
+    bool by_parts;
 };
 
 // All bits set where f32 does not hold the value. A macro, since a function would pass vectors
@@ -36,6 +38,21 @@ struct strip {
 
 #define SIZE(v) ((vector)((mask)(v)&0x7fffffffffffffffLL))
 
+// Bits of a double beyond the 11 digits of one part, and beyond the 22 of two.
+#define BEYOND_PART 0x3ffffffffffLL
+#define BEYOND_PARTS 0x7fffffffLL
+
+// Which bits the other factor may not have for the product of parts to be the product: those of a
+// low part, where this one has a low part.
+static long long parts_refuse(double v) {
+    long long bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits & BEYOND_PARTS ? -1 : bits & BEYOND_PART ? BEYOND_PART : BEYOND_PARTS;
+}
+
+// All bits set where parts do not give the product of `v` and what `refused` is of.
+#define APART(v, refused) ((mask)(((mask)(v) & (refused)) != 0))
+
 READING_HOT static void run_exact(const struct strip *s, struct tile *t) {
     for (int r = 0; r < s->n_rows; r++) {
         const double *a = s->left.value + r * s->stride;
@@ -43,17 +60,21 @@ READING_HOT static void run_exact(const struct strip *s, struct tile *t) {
         const double *b = s->panel.value;
         const float *g = s->panel.honest;
         vector sum = *(const vector *)b * a[0], squares = sum * sum;
-        vector rounded = (vector)((mask)squares & INEXACT(sum)), size = SIZE(sum);
+        vector size = SIZE(sum);
+        long long refused = s->by_parts ? parts_refuse(a[0]) : 0;
+        vector rounded =
+            (vector)((mask)squares & (INEXACT(sum) | APART(*(const vector *)b, refused)));
         vector_f32 honest = *(const vector_f32 *)g * h[0];
         for (int k = 1; k < s->n; k++) {
-            vector product = *(const vector *)(b + k * COLUMNS) * a[k];
+            vector factor = *(const vector *)(b + k * COLUMNS), product = factor * a[k];
             vector_f32 honest_product = *(const vector_f32 *)(g + k * COLUMNS) * h[k];
             vector square = product * product;
             sum += product;
             honest += honest_product;
             squares += square;
             size += SIZE(product);
-            rounded += (vector)((mask)square & INEXACT(product));
+            refused = s->by_parts ? parts_refuse(a[k]) : 0;
+            rounded += (vector)((mask)square & (INEXACT(product) | APART(factor, refused)));
         }
         t->value[r] = sum;
         t->size[r] = size;
@@ -148,7 +169,7 @@ static void multiply_tile(const struct reading_matmul *mm, struct reading panel,
             folds[r][j].op = OP_RSUM;
             folds[r][j].type = DTYPE_F32;
             folds[r][j].n_runs = 0;
-            folds[r][j].lack = mm->lack;
+            folds[r][j].lack = mm->how.lack;
         }
     int n_rows = mm->m - row < ROWS ? (int)(mm->m - row) : ROWS;
     bool is_exact = !mm->left.variance && !mm->right.variance;
@@ -159,6 +180,7 @@ static void multiply_tile(const struct reading_matmul *mm, struct reading panel,
             .panel = {.value = panel.value + k * COLUMNS, .honest = panel.honest + k * COLUMNS},
             .stride = mm->k,
             .n_rows = n_rows,
+            .by_parts = mm->how.by_parts,
             .n = mm->k - k < RUN_MAX ? (int)(mm->k - k) : RUN_MAX,
         };
         struct tile t = {0};
@@ -174,7 +196,7 @@ static void multiply_tile(const struct reading_matmul *mm, struct reading panel,
         for (int r = 0; r < n_rows; r++) {
             low[0] = lows->rows[(row + r) * lows->n_runs + k / RUN_MAX];
             for (int j = 0; j < width; j++) {
-                struct reading_partial p = sum_of(&t, r, j, s.n, low, mm->lack);
+                struct reading_partial p = sum_of(&t, r, j, s.n, low, mm->how.lack);
                 if (is_one)
                     store(mm, row + r, column + j, &p);
                 else

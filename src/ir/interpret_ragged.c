@@ -30,7 +30,7 @@ static void multiply(struct structural *s) {
                 .m = end - begin,
                 .n = n,
                 .k = k,
-                .lack = s->lack,
+                .how = s->how,
             });
 }
 
@@ -61,7 +61,7 @@ static void multiply_outer(struct structural *s) {
             .m = k,
             .n = n,
             .k = end - begin,
-            .lack = s->lack,
+            .how = s->how,
         });
         structural_free(&left);
     }

@@ -175,9 +175,10 @@ static struct reading matrix_of(const struct side *s, const struct shape *shape,
     return at_offset(s->whole, offset);
 }
 
-// Digits that sums of products have less than f32.
-static int sums_lack(const struct interpreter *in) {
-    return in->problem->precision.short_sums ? SHORT_SUMS_LACK : 0;
+static struct reading_products products_of(const struct interpreter *in) {
+    const struct precision *q = &in->problem->precision;
+    return (struct reading_products){.lack = q->short_sums ? SHORT_SUMS_LACK : 0,
+                                     .by_parts = precision_by_parts(q)};
 }
 
 void interpreter_store_matmul(struct interpreter *in, node_id id) {
@@ -187,7 +188,7 @@ void interpreter_store_matmul(struct interpreter *in, node_id id) {
     struct reading_matmul mm = {.m = n->shape.size[rank - 2],
                                 .n = n->shape.size[rank - 1],
                                 .k = l->size[rank - 1],
-                                .lack = sums_lack(in)};
+                                .how = products_of(in)};
     struct side left = product_side(in, n, n->arg[0]), right = product_side(in, n, n->arg[1]);
     int64_t count = shape_count(&n->shape);
     in->arrays[id] = interpreter_new_array(count, n->dtype);
@@ -204,7 +205,7 @@ void interpreter_store_matmul(struct interpreter *in, node_id id) {
 void interpreter_store_structural(struct interpreter *in, node_id id) {
     const struct node *n = node_at(in, id);
     struct structural s = {
-        .graph = &in->problem->graph, .node = n, .fault = in->fault, .lack = sums_lack(in)};
+        .graph = &in->problem->graph, .node = n, .fault = in->fault, .how = products_of(in)};
     struct reading own[ARGS_MAX] = {{0}};
     struct number numbers[ARGS_MAX];
     for (int i = 0; i < n->n_args; i++)

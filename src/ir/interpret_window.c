@@ -240,7 +240,7 @@ static void convolve(const struct conv *c, int64_t image, int64_t group, int64_t
                                                        .m = c->m,
                                                        .n = p.n_rows * p.n_columns,
                                                        .k = c->k,
-                                                       .lack = c->s->lack});
+                                                       .how = c->s->how});
             if (!c->is_finite)
                 leave_open(c, &p, &product);
             put_patch(c, &p, (image * n_groups + group) * c->m, &product);

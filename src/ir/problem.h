@@ -55,6 +55,10 @@ struct precision {
     bool is_exact;    // `f32 exact`: products of f32 itself, not what is as good
     bool short_sums;  // `accumulate f22`: sums have 14 digits, as tensor cores have them for f8
 };
+// Is a product of f32 held to no more than what parts of its factors give (ir/reading.h)?
+static inline bool precision_by_parts(const struct precision *q) {
+    return q->operand == PRECISION_STORED && !q->is_exact;
+}
 // Digits that f32 has and f22 (8 bits of exponent, 13 of fraction) has not.
 enum { SHORT_SUMS_LACK = 10 };
 

@@ -95,11 +95,20 @@ static inline void reading_set_honest(const struct reading *r, int64_t i, double
         r->honest[i] = (float)v;
 }
 
+// What honest arithmetic makes products and their sums of.
+struct reading_products {
+    int lack;  // digits that sums have less than f32
+    // Factors may be taken apart, high + low with 11 digits each, and the product of the low parts
+    // left out: as good as f32 (`precision f32`, unless it says `exact`), but where f32 holds the
+    // product of such factors this does not.
+    bool by_parts;
+};
+
 // out[m, n] = left[m, k] @ right[k, n], one matrix; a NULL variance means exact. Typed: not f32.
 struct reading_matmul {
     struct reading out, left, right;
     int64_t m, n, k;
-    int lack;  // digits that sums have less than f32
+    struct reading_products how;
 };
 void reading_matmul(const struct reading_matmul *mm);
 void reading_matmul_typed(const struct reading_matmul *mm);

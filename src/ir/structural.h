@@ -13,7 +13,7 @@ struct structural {
     struct reading out;
     struct reading args[ARGS_MAX];
     char *fault;  // FAULT_MAX bytes; empty until an index is out of range
-    int lack;     // digits that sums of products have less than f32
+    struct reading_products how;
 };
 
 // A loop with its arguments, and the results that somebody asks for.

@@ -15,8 +15,8 @@
 // sizes that fit a memory, half is more than any of them saves.
 static const double CONTRACT_SLACK = 0.5;
 
-// Times that differ by less are the same to a reader of three digits.
-static const double NEARLY = 0.995;
+// Times that differ by less are the same to a reader of three digits, wherever these begin.
+static const double NEARLY = 0.9995;
 
 struct count {
     struct arena *a;

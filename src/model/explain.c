@@ -1,5 +1,6 @@
 // The bound in words: what binds and by how much, what comes next, what would change it.
 #include <math.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
@@ -276,15 +277,20 @@ static void say_left_out(struct words *w, const struct load *l, enum reason_side
                          double left) {
     const double *out = w->b->left_out[side];
     const char *unit = side == REASON_PRODUCTS ? "FLOP" : "B";
-    double all = left;
-    for (enum limit_cause c = 0; c < CAUSE_COUNT; c++)
+    double all = left, most = 0;
+    for (enum limit_cause c = 0; c < CAUSE_COUNT; c++) {
         all += out[c];
-    if (l != &w->b->limit || !(left < 0.995 * all))
+        most = fmax(most, out[c]);
+    }
+    const char *whole = bound_quantity(w->a, all, unit);
+    // Where the figures that are printed differ, so that each follows from the others.
+    if (l != &w->b->limit || most < 0.0005 * all ||
+        strcmp(whole, bound_quantity(w->a, left, unit)) == 0)
         return;
-    str_printf(&w->out, "  %s", bound_quantity(w->a, all, unit));
+    str_printf(&w->out, "  %s", whole);
     const char *before = "";
     for (enum limit_cause c = 0; c < CAUSE_COUNT; c++)
-        if (out[c] > 0.0005 * all) {
+        if (out[c] >= 0.0005 * all) {
             str_printf(&w->out, "%s less %s %s\n", before, bound_quantity(w->a, out[c], unit),
                        limit_cause_phrase(c));
             before = "   ";

@@ -37,6 +37,9 @@ struct oracle_operand compute_operand(const struct computation *l, node_id id);
 // Elements within the tile.
 int64_t compute_count(const struct computation *l, node_id id);
 
+// One by element, or a view or reshape that has an array, as data for the kernel.
+struct oracle_map compute_map(const struct computation *l, node_id id);
+
 // Partial results, by groups, until there is one for each result.
 bool compute_join(struct computation *l, struct oracle_reduce *r, struct error *err);
 

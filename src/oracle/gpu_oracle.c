@@ -36,6 +36,7 @@ bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubi
                 {"oracle_scale", &o->scale},
                 {"oracle_edges", &o->edges},
                 {"oracle_map", &o->map},
+                {"oracle_chain", &o->chain},
                 {"oracle_runs", &o->runs},
                 {"oracle_join", &o->join},
                 {"oracle_move", &o->move},
@@ -184,7 +185,7 @@ static int computed_in(const struct computation *l, const struct node *n) {
                      : n->dtype);
 }
 
-static bool do_map(struct computation *l, node_id id, struct error *err) {
+struct oracle_map compute_map(const struct computation *l, node_id id) {
     const struct node *n = compute_node(l, id);
     bool is_copy = op_infos[n->op].class != OP_CLASS_ELEMENTWISE;
     struct oracle_map m = {.op = is_copy ? ORACLE_COPY : (int)n->op,
@@ -196,6 +197,11 @@ static bool do_map(struct computation *l, node_id id, struct error *err) {
                            .n = (uint64_t)compute_count(l, id)};
     for (int i = 0; i < m.n_args; i++)
         m.args[i] = compute_operand(l, is_copy ? id : n->arg[i]);
+    return m;
+}
+
+static bool do_map(struct computation *l, node_id id, struct error *err) {
+    struct oracle_map m = compute_map(l, id);
     void *arguments[] = {&m};
     return launch(l->oracle, l->oracle->map, (int64_t)m.n, COMPUTE_THREADS, arguments, err);
 }

@@ -11,7 +11,7 @@ struct hone_source;
 
 struct gpu_oracle {
     struct gpu_bench *bench;
-    cuda_function fill, widen, keep, rows, scale, edges, map, runs, join, pack, bits, matmul;
+    cuda_function fill, widen, keep, rows, scale, edges, map, chain, runs, join, pack, bits, matmul;
     cuda_function matmul_whole, move, scan, scan_runs, scan_carry, pool, best_runs, best_join,
         merge, ranks, scatter;
     cuda_function put, mean, sum, guess;

@@ -53,7 +53,8 @@ static bool multiply(struct computation *l, node_id id, const struct oracle_part
                                .n = (uint64_t)part->n,
                                .k = (uint64_t)part->k,
                                .partials = l->work + (cuda_pointer)place->partials,
-                               .is_exact = part->is_exact};
+                               .is_exact = part->is_exact,
+                               .by_parts = precision_by_parts(&l->request->problem->precision)};
     if (!pack(l, id, part, 0, &p.left, err) || !pack(l, id, part, 1, &p.right, err))
         return false;
     int digits = 0;

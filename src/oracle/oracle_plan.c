@@ -212,6 +212,11 @@ static void place_factors(struct oracle_plan *plan, struct placed_pieces *s, nod
     place->joined = base + put(s, joined, id, id);
 }
 
+int64_t oracle_plan_chain_bytes(const struct recurrence *r) {
+    int64_t n = r->body->graph.n_nodes + r->body->n_outputs + r->n_states;
+    return (n * (int64_t)sizeof(struct oracle_map) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
 int64_t oracle_plan_given_bytes(int64_t count) {
     int64_t bytes = count * (2 * (int64_t)sizeof(double) + (int64_t)sizeof(float));
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -226,8 +231,8 @@ static void place_loop(struct arena *a, struct oracle_plan *plan, struct placed_
     for (node_id i = 0; i < id; i++)
         if (recurrence_of(&g->nodes[i]) == r && plan->is_stored[i])
             return;
-    oracle_plan_make_body(a, r->body, &body);
-    int64_t bytes = body.bytes;
+    oracle_plan_make_body(a, r, &body);
+    int64_t bytes = body.bytes + oracle_plan_chain_bytes(r);
     for (int i = 0; i < r->body->n_inputs; i++)
         bytes += oracle_plan_given_bytes(
             shape_count(&r->body->graph.nodes[r->body->inputs[i].node].shape));
@@ -509,10 +514,16 @@ static void start_plan(struct arena *a, const struct problem *p, bool is_body,
     choose_stored(plan);
 }
 
-void oracle_plan_make_body(struct arena *a, const struct problem *body, struct oracle_plan *plan) {
+void oracle_plan_make_body(struct arena *a, const struct recurrence *r, struct oracle_plan *plan) {
+    const struct problem *body = r->body;
+    bool *is_same = arena_array(a, bool, body->graph.n_nodes);
     start_plan(a, body, true, plan);
-    for (int i = 0; i < body->n_outputs; i++)
-        plan->last_use[body->outputs[i].node] = body->graph.n_nodes;
+    recurrence_find_same(r, is_same);
+    for (int i = r->n_states + r->n_slices; i < body->n_inputs; i++)
+        is_same[body->inputs[i].node] = true;
+    plan->is_same = is_same;
+    for (node_id i = 0; i < body->graph.n_nodes; i++)
+        plan->last_use[i] = body->graph.n_nodes;
     place_all(a, plan, 1);
 }
 

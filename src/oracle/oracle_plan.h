@@ -46,7 +46,8 @@ struct oracle_plan {
     int64_t n_rows, tile_rows;
     int64_t tile_step;  // tiles have a multiple of so many rows, since sums go by runs
     int64_t bytes;
-    bool is_body;  // of a loop: inputs are readings
+    bool is_body;         // of a loop: inputs are readings
+    const bool *is_same;  // of a body, per node: the same in every step; else NULL
 };
 
 // Can the kernels do all of this problem?
@@ -60,10 +61,13 @@ void oracle_plan_make(struct arena *a, const struct problem *p, int64_t budget_b
 void oracle_plan_make_rows(struct arena *a, const struct problem *p, int64_t rows,
                            struct oracle_plan *plan);
 
-// The body of a loop, whose results stay until all of it is computed.
-void oracle_plan_make_body(struct arena *a, const struct problem *body, struct oracle_plan *plan);
-// Bytes of an input of a body.
+// The body of a loop. No two arrays share their place, since threads of a chain (gpu_recurrence.c)
+// do not wait for one another, and what is the same in every step is computed in the first.
+struct recurrence;
+void oracle_plan_make_body(struct arena *a, const struct recurrence *r, struct oracle_plan *plan);
+// Bytes of an input of a body, and of all chains of a step.
 int64_t oracle_plan_given_bytes(int64_t count);
+int64_t oracle_plan_chain_bytes(const struct recurrence *r);
 
 // Can rows be computed apart?
 bool oracle_plan_has_rows(const struct problem *p);

@@ -24,7 +24,8 @@ static struct oracle_side side_of(const struct oracle_plan *plan, node_id produc
     s.narrows = q->operand != PRECISION_STORED && dtype_is_float(base->dtype) && !is_same &&
                 node_at(plan, product)->dtype == DTYPE_F32;
     s.is_input = base->op == OP_INPUT && !s.narrows && !plan->is_body;
-    s.is_kept = plan->carries[product] && !plan->carries[s.arg];
+    s.is_kept =
+        plan->is_body ? plan->is_same[s.arg] : plan->carries[product] && !plan->carries[s.arg];
     return s;
 }
 

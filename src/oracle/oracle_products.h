@@ -13,7 +13,7 @@ struct oracle_side {
     struct oracle_pack pack;  // but for its array, rows and k, `to` and `precision`
     bool narrows;             // the declared precision rounds it, and may change it
     bool is_input;            // exact
-    bool is_kept;             // the same for all tiles
+    bool is_kept;             // the same for all tiles, or for all steps of a loop
 };
 
 struct oracle_part {

@@ -84,6 +84,9 @@ static void run_oracle_scale(void **a) {
 static void run_oracle_edges(void **a) {
     oracle_edges(*(const float **)a[0], *(float **)a[1], *(u64 *)a[2]);
 }
+static void run_oracle_chain(void **a) {
+    oracle_chain(*(u64 *)a[0], *(u64 *)a[1], *(u64 *)a[2], *(u64 *)a[3]);
+}
 static void run_oracle_map(void **a) {
     oracle_map(*(struct oracle_map *)a[0]);
 }
@@ -465,6 +468,7 @@ static const struct kernel kernels[] = {
     {"oracle_rows", run_oracle_rows, 6},
     {"oracle_scale", run_oracle_scale, 4},
     {"oracle_edges", run_oracle_edges, 3},
+    {"oracle_chain", run_oracle_chain, 4},
     {"oracle_map", run_oracle_map, 1},
     {"oracle_runs", run_oracle_runs, 1},
     {"oracle_join", run_oracle_join, 1},

@@ -420,8 +420,6 @@ void maker_image(struct maker *m, int n_axes) {
 
 static void do_conv(struct maker *m) {
     int n_axes = 1 + (int)maker_below(m, 3);
-    if (!maker_is_float(m))
-        return;
     maker_image(m, n_axes);
     int64_t groups = m->size[1] > 1 && maker_below(m, 2) ? 2 : 1,
             out = groups * (1 + (int64_t)maker_below(m, 3));
@@ -447,7 +445,7 @@ static void do_conv(struct maker *m) {
         m->size[i] = transposed ? (m->size[i] - 1) * stride + wide - 2 * padding
                                 : (m->size[i] + 2 * padding - wide) / stride + 1;
     }
-    m->type = maker_promoted(m->type);
+    m->type = dtype_promote(m->type, DTYPE_F32);
 }
 
 static void do_pool(struct maker *m) {

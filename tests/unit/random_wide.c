@@ -368,8 +368,6 @@ static void do_adaptive(struct maker *m) {
 
 static void do_conv(struct maker *m) {
     int n_axes = 1 + (int)maker_below(m, 3);
-    if (!maker_is_float(m))
-        return;
     maker_image(m, n_axes);
     int64_t out = 1 + (int64_t)maker_below(m, 4), k = 2 + (int64_t)maker_below(m, 2),
             stride = 1 + (int64_t)maker_below(m, 3);
@@ -399,7 +397,7 @@ static void do_conv(struct maker *m) {
                                    m->value, weights, bias));
     }
     m->size[1] = out;
-    m->type = maker_promoted(m->type);
+    m->type = dtype_promote(m->type, DTYPE_F32);
 }
 
 // ---- looking up, places, moving

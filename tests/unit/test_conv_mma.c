@@ -4,7 +4,12 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "family/lower.h"
+#include "family/program.h"
+#include "lang/lang.h"
+#include "loop/passes.h"
+#include "lowering.h"
 #include "text_mutants.h"
 
 static const struct mutant_kernel kernels[] = {
@@ -95,4 +100,56 @@ Test(conv_mma, is_the_default_where_it_is_legal) {
     cr_expect_str_eq(first_family(&a, heads, false), "attention");
     cr_expect_str_eq(first_family(&a, heads, true), "gemm");
     arena_reset(&a);
+}
+
+// Products of twelve digits each are exact in f32 and not in three products of parts: what these
+// lack is rounding, however the sum cancels. Blocks as they come, and each emitter that has parts.
+Test(conv_mma, whole_numbers_of_many_digits_err_by_rounding_alone) {
+    static const struct {
+        const char *text, *family;
+    } cases[] = {
+        {"problem p\nin x : f32[2, 6, 6, 6] ~ integers(-3000, 3000)\n"
+         "in w : f32[6, 8, 2, 2] ~ integers(-3000, 3000)\nout y : f32[2, 8, 7, 7]\n"
+         "y = conv_transpose2d(x, w)\n",
+         "stage y : conv as mma"},
+        {"problem p\nin x : f32[2, 9, 3, 3] ~ integers(-3000, 3000)\n"
+         "in w : f32[11, 9, 1, 1] ~ integers(-3000, 3000)\nout y : f32[2, 11, 3, 3]\n"
+         "y = conv2d(x, w)\n",
+         "stage y : conv as mma"},
+        {"problem p\nin x : f32[24, 40] ~ integers(-3000, 3000)\n"
+         "in w : f32[40, 72] ~ integers(-3000, 3000)\nout y : f32[24, 72]\ny = x @ w\n",
+         "stage y : gemm as mma"},
+        {"problem p\nin x : f32[24, 40] ~ integers(-3000, 3000)\n"
+         "in w : f32[40, 72] ~ integers(-3000, 3000)\nout y : f32[24, 72]\ny = x @ w\n",
+         "stage y : gemm as wgmma"},
+        // Single terms, of which parts hold one digit less than f32.
+        {"problem p\nin x : f32[64, 1] ~ integers(-16000000, 16000000)\n"
+         "in w : f32[1, 72] ~ integers(-1, 1)\nout y : f32[64, 72]\ny = x @ w\n",
+         "stage y : gemm as mma"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct target t;
+        struct expectation e;
+        struct error err;
+        char message[1200] = "";
+        target_of_arch("sm_90a", &t);
+        const char *text =
+            arena_printf(&a, "%s\nkernel for p on sm_90a\n%s\n", cases[i].text, cases[i].family);
+        struct lang_source source = {.file = "test", .text = text, .len = strlen(text)};
+        struct lang_file file;
+        const char *diagnostics = "";
+        cr_assert(lang_parse(&a, &source, &file, &diagnostics, &err), "%s", diagnostics);
+        const struct problem *p = file.problems[0];
+        cr_assert(lower_check(&a, p, &t, file.kernels[0], &err), "%s", err.text);
+        expect_open(&e, &a, p, i);
+        struct loop_program *program = program_lower(&a, p, &t, file.kernels[0]);
+        pass_unroll(program);
+        pass_prune(program);
+        cr_assert(pass_verify(program, &err), "%s", err.text);
+        double error = expect_execute(&e, &a, p, program, message, sizeof message);
+        cr_expect(error >= 0 && error < 16, "%s: %g %s", cases[i].family, error, message);
+        expect_close(&e);
+        arena_reset(&a);
+    }
 }

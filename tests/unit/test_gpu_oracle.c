@@ -45,6 +45,42 @@ static void expect_equal(struct gpu_oracle *g, const struct problem *p, enum ora
     oracle_reset(&o);
 }
 
+static int n_launches;
+static cuda_result (*launch_kernel)(cuda_function, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                    unsigned, unsigned, cuda_stream, void **, void **);
+static cuda_result count_launch(cuda_function f, unsigned gx, unsigned gy, unsigned gz, unsigned x,
+                                unsigned y, unsigned z, unsigned shared, cuda_stream stream,
+                                void **arguments, void **extra) {
+    n_launches++;
+    return launch_kernel(f, gx, gy, gz, x, y, z, shared, stream, arguments, extra);
+}
+
+// A verdict of a loop must not pay for what every step has alike, nor copy what it can read.
+Test(gpu_oracle, a_step_of_a_loop_launches_no_more_than_it_must) {
+    static const char form[] = "problem p\ndim T = %d, B = 3, H = 4\nin xw : f32[T, B, 3 * H]\n"
+                               "in h0 : f32[B, H]\nin u : f32[H, H]\nin b : f32[H]\n"
+                               "out y : f32[T, B, H]\nfor t in T with h = h0:\n"
+                               "    g = h @ tanh(u * 0.5 + b).T\n"
+                               "    i = xw[t]\n    h = tanh(g + i[:, H:2 * H])\n    y[t] = h\n";
+    struct arena a = {0};
+    struct gpu_bench b;
+    struct gpu_oracle g;
+    int count[2];
+    open_fake(&b, &g);
+    launch_kernel = b.cu.launch;
+    b.cu.launch = count_launch;
+    for (int i = 0; i < 2; i++) {
+        n_launches = 0;
+        struct lang_file file = parsed_file(&a, arena_printf(&a, form, 5 + i));
+        expect_equal(&g, file.problems[0], SET_DECLARED);
+        count[i] = n_launches;
+    }
+    // Packing h, its bits, the product, its end; then all that goes by element.
+    cr_expect_eq(count[1] - count[0], 5);
+    close_fake(&b, &g);
+    arena_reset(&a);
+}
+
 static struct lang_file read_problems(struct arena *a) {
     struct error err = {0};
     const char *text = file_read(a, "tests/gpu/truth.hone", 1 << 20, NULL, &err);

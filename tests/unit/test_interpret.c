@@ -541,6 +541,36 @@ Test(interpret, a_sum_that_is_exact_by_luck_still_has_a_spread) {
     arena_reset(&a);
 }
 
+// Tensor cores make f32 of parts of 11 digits, and leave out the product of two low parts: as good
+// as f32, but of two numbers of twelve digits f32 has the product and parts have not.
+Test(interpret, products_are_as_exact_as_parts_make_them) {
+    static const struct {
+        const char *precision;
+        float x, z;
+        bool is_exact;
+    } cases[] = {
+        {"f32", 3001, 2999, false},     {"f32 exact", 3001, 2999, true},
+        {"f32", 3001, 2047, true},      {"f32", 2047, 3001, true},
+        {"f32", 262145, 2, true},       {"f32", 2, 262145, true},
+        {"f32", 4194303, 1, true},      {"f32", 16777215, 1, false},
+        {"f32", 1, 16777215, false},    {"f32 exact", 16777215, 1, true},
+        {"f32", 16777215, 0, true},     {"f32 exact", 262145, 262145, false},
+        {"f32", 262145, 262145, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "problem p\nprecision %s\nin x : f32[1, 2]\nin z : f32[2, 1]\n"
+                 "out y : f32[1, 1]\ny = x @ z\n",
+                 cases[i].precision);
+        const float x[2] = {cases[i].x, 0}, z[2] = {cases[i].z, 5};
+        struct interpret_result r = interpreted(text, x, z);
+        cr_expect_eq(r.spread[0][0] == 0, cases[i].is_exact, "%s: %g times %g", cases[i].precision,
+                     (double)x[0], (double)z[0]);
+        interpret_reset(&r);
+    }
+}
+
 Test(interpret, sums_of_small_integers_are_exact_in_any_order) {
     struct arena a = {0};
     const struct problem *p = parsed(&a, "problem p\ndim M = 8, N = 3000, K = 8\n"
