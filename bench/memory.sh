@@ -61,10 +61,10 @@ for dir in "$@"; do
         [ ! -e "$all" ] || compare "$dir" others "$b" "$all"
     done
 done
-# together FILE WHAT: all pairs together, with a bootstrap of the ratio of sums (2000 draws, 95%): over pairs, and over the problems that were
+# together FILE WHAT [WHICH]: all pairs together, with a bootstrap of the ratio of sums (2000 draws, 95%): over pairs, and over the problems that were
 # asked, all pairs of one of them together, since these have the cold run in common.
 together() {
-    awk -v what="$2" '{ c[NR] = $1; w[NR] = $2; cs += $1; ws += $2; less += $2 < $1; more += $2 > $1
+    awk -v what="$2" -v which="${3:-}" '{ c[NR] = $1; w[NR] = $2; cs += $1; ws += $2; less += $2 < $1; more += $2 > $1
        if (!($3 in at)) at[$3] = np++
        pc[at[$3]] += $1; pw[at[$3]] += $2 }
     function interval(of, n,    d, i, j, k, x, y, v) {
@@ -81,9 +81,12 @@ together() {
     }
     END {
         srand(1)
-        printf "\n%d pairs: %.2f %s cold, %.2f warm: %.0f%% fewer (%s over pairs, %s over problems); fewer in %d, more in %d\n",
-            NR, cs / NR, what, ws / NR, 100 * (1 - ws / cs), interval(0, NR), interval(1, np), less, more
+        printf "\n%d pairs%s: %.2f %s cold, %.2f warm: %.0f%% fewer (%s over pairs, %s over problems); fewer in %d, more in %d\n",
+            NR, which, cs / NR, what, ws / NR, 100 * (1 - ws / cs), interval(0, NR), interval(1, np), less, more
     }' "$1"
 }
 together "$work/all" evaluations
+# As hone optimize begins there is nothing to save where the default kernel is within 5% of the best.
+awk '$1 > 1' "$work/all" >"$work/left"
+[ "${START:-}" != default ] || [ ! -s "$work/left" ] || together "$work/left" evaluations " where a cold run needs more than one"
 [ -z "${RACE:-}" ] || together "$work/timed" "kernels timed"
