@@ -115,7 +115,7 @@ $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_LIB) $(BUILD)/config
 lint: $(BUILD)/hone
 	scripts/lint.sh $(BUILD)/hone
 bench: $(BUILD)/hone $(BUILD)/peer-interpret $(BUILD)/store-times
-	for b in run language judge search cpu_eyes cpu_set cpu_products; do bench/$$b.sh $(abspath $(BUILD)/hone) || exit 1; done
+	for b in run language judge search cpu_findings cpu_set cpu_products; do bench/$$b.sh $(abspath $(BUILD)/hone) || exit 1; done
 bench-long: $(BUILD)/hone $(BUILD)/estimators $(TOOLS)
 	for b in control slower; do bench/judge_$$b.sh $(abspath $(BUILD)/hone) || exit 1; done
 	$(BUILD)/estimators tests/fixtures/timing/*.txt

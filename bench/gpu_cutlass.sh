@@ -5,7 +5,7 @@
 # Appends to docs/results/h200-tensor.md, a row for each case with the ranking. An object serves all
 # shapes of a configuration, so compiling takes half a minute for each of them once: BENCH_SECONDS=900
 # for all. CASES names a file with other cases (TYPE M N K [gelu]), BLOCKS one with other knobs (a
-# line each), RIVALS other candidates than `default`, BASELINE another than `library`.
+# line each), CANDIDATES other candidates than `default`, BASELINE another than `library`.
 set -eu
 hone=$1
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -68,10 +68,10 @@ while read -r type m n k what; do
     product "$type" "$m" "$n" "$k" "$what" >case.hone
     blocks=$(legal_blocks)
     # shellcheck disable=SC2086
-    "$hone" eval case.hone ${RIVALS-default} $blocks --baseline "${BASELINE:-library}" --csv \
+    "$hone" eval case.hone ${CANDIDATES-default} $blocks --baseline "${BASELINE:-library}" --csv \
         --target cuda --seconds "${SECONDS_EACH:-1}" >out 2>err || true
     result=$(tail -n +2 out | tr '\n' ';')
     row "$type ${m}x${n}x${k}${what:+ $what}, CUTLASS $version" \
-        "\`hone eval case.hone ${RIVALS-default} ${blocks}--baseline ${BASELINE:-library} --csv\`" \
+        "\`hone eval case.hone ${CANDIDATES-default} ${blocks}--baseline ${BASELINE:-library} --csv\`" \
         "${result:-$(head -n 3 err | tr '\n' ' ')}"
 done <"${CASES:-cases}"

@@ -1,4 +1,4 @@
-"""An exported kernel beside PyTorch's best for the same problem, in one process.
+"""An exported kernel against PyTorch's best for the same problem, in one process.
 
     python3 bridge/peers.py softmax|gelu|gemm LIBRARY M N K
 
@@ -66,7 +66,7 @@ class Clock:
         return begin.elapsed_time(end)
 
 
-def beside(clock, ours, peer):
+def against(clock, ours, peer):
     """Milliseconds of ours and of the peer, and the median ratio peer / ours of ABBA blocks."""
     for _ in range(10):
         clock.time_ms(ours), clock.time_ms(peer)
@@ -111,7 +111,7 @@ def main():
         for _ in range(4):
             peer()
         torch.cuda.synchronize()
-        row = beside(clock, ours, peer)
+        row = against(clock, ours, peer)
         print(json.dumps({"problem": name, "peer": label, **row}), flush=True)
 
 

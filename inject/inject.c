@@ -42,7 +42,7 @@ int cupti_check(int code, const char *call) {
 
 // ---- CUPTI
 
-// A second copy beside the program's own would fight over the same hooks of the driver.
+// A second copy next to the program's own would fight over the same hooks of the driver.
 static void *open_cupti(const char *path) {
     static const char *const names[] = {"libcupti.so.13", "libcupti.so.12"};
     for (int i = 0; i < 2; i++) {

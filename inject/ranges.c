@@ -9,7 +9,7 @@
 
 #include "inject.h"
 
-struct ranger {
+struct range_profiler {
     void *context;  // NULL: free
     void *host, *ranger;
     uint8_t *image, *data;
@@ -17,10 +17,10 @@ struct ranger {
     bool is_open, has_failed;
     int running;  // launch that is being counted; -1: none
 };
-static struct ranger rangers[CONTEXTS_MAX];
+static struct range_profiler rangers[CONTEXTS_MAX];
 
-static struct ranger *find(void *context) {
-    struct ranger *free_one = NULL;
+static struct range_profiler *find(void *context) {
+    struct range_profiler *free_one = NULL;
     for (int i = 0; i < CONTEXTS_MAX; i++) {
         if (rangers[i].context == context)
             return &rangers[i];
@@ -28,11 +28,11 @@ static struct ranger *find(void *context) {
             free_one = &rangers[i];
     }
     if (free_one)
-        *free_one = (struct ranger){.context = context, .running = -1};
+        *free_one = (struct range_profiler){.context = context, .running = -1};
     return free_one;
 }
 
-static int make_image(struct ranger *r, const char *chip) {
+static int make_image(struct range_profiler *r, const char *chip) {
     struct host_open_params open = {.size = SIZE_TO(struct host_open_params, host), .chip = chip};
     int code = CUPTI(host_open, &open);
     r->host = open.host;
@@ -56,7 +56,7 @@ static int make_image(struct ranger *r, const char *chip) {
     return code;
 }
 
-static int open_ranger(struct ranger *r) {
+static int open_ranger(struct range_profiler *r) {
     struct profiler_open_params begin = {.size = sizeof begin};
     uint32_t device = 0;
     int code = CUPTI(profiler_open, &begin);
@@ -87,7 +87,7 @@ static int open_ranger(struct ranger *r) {
 
 // Ranges are cut by the profiler itself, one for each kernel: those that a caller pushes are tens
 // of microseconds too long.
-static int start(struct ranger *r) {
+static int start(struct range_profiler *r) {
     struct range_data_open_params open = {SIZE_TO(struct range_data_open_params, data), NULL,
                                           r->ranger, r->data_size, r->data};
     int code = CUPTI(range_data_open, &open);
@@ -122,7 +122,7 @@ static void write_values(int launch, const double *values) {
     funlockfile(state.out);
 }
 
-static int stop(struct ranger *r) {
+static int stop(struct range_profiler *r) {
     double values[COUNTERS_MAX];
     struct range_stop_params end = {.size = SIZE_TO(struct range_stop_params, is_done),
                                     .ranger = r->ranger};
@@ -150,7 +150,7 @@ static int stop(struct ranger *r) {
 }
 
 // Is so much of the card taken that saving all of it for every pass would take minutes? What this
-// program has must fit beside itself; where nobody said how much that is, it may be all.
+// program has must fit in memory a second time; where nobody said how much that is, it may be all.
 static bool is_memory_full(void) {
     void *driver = driver_library();
     int (*ask)(size_t *, size_t *) = driver ? dlsym(driver, "cuMemGetInfo_v2") : NULL;
@@ -181,7 +181,7 @@ void ranges_before(void *context, const char *name, const unsigned *grid, const 
             chosen = i;
         w->seen++;
     }
-    struct ranger *r = chosen >= 0 ? find(context) : NULL;
+    struct range_profiler *r = chosen >= 0 ? find(context) : NULL;
     if (!r || r->has_failed || r->running >= 0)
         return;
     if (!r->is_open && is_memory_full()) {
@@ -204,7 +204,7 @@ void ranges_before(void *context, const char *name, const unsigned *grid, const 
 }
 
 void ranges_after(void *context) {
-    struct ranger *r = find(context);
+    struct range_profiler *r = find(context);
     if (!r || r->running < 0)
         return;
     int code = stop(r);
@@ -216,7 +216,7 @@ void ranges_after(void *context) {
 
 void ranges_finish(void *context) {
     for (int i = 0; i < CONTEXTS_MAX; i++) {
-        struct ranger *r = &rangers[i];
+        struct range_profiler *r = &rangers[i];
         if (!r->context || (context && r->context != context))
             continue;
         ranges_after(r->context);
@@ -228,6 +228,6 @@ void ranges_finish(void *context) {
         }
         free(r->image);
         free(r->data);
-        *r = (struct ranger){0};
+        *r = (struct range_profiler){0};
     }
 }

@@ -32,7 +32,7 @@ typedef unsigned long long uint64_t;
 #define HONE_DEVICE
 #endif
 
-// Word `word` (0 to 3) is out[word]; `stream` tells apart what one input draws for.
+// Word `word` (0 to 3) is out[word]; `stream` separates the draws of one input by purpose.
 HONE_DEVICE static inline void hone_random4(uint64_t seed, uint32_t input, uint32_t stream,
                                             uint64_t block, uint32_t out[4]) {
     uint32_t c0 = (uint32_t)block, c1 = (uint32_t)(block >> 32), c2 = input, c3 = stream;

@@ -114,7 +114,7 @@ STORED_FN double stored_min(int t) {
     return i.kind == STORED_KIND_BOOL || t == STORED_U8 ? 0 : -stored_power(i.digits);
 }
 
-// To a multiple of 2^(e - digits + 1), where e is v's exponent but at least `least`: beside a
+// To a multiple of 2^(e - digits + 1), where e is v's exponent but at least `least`: next to a
 // number whose last bit that is nothing smaller remains.
 STORED_FN double stored_round_at(double v, int digits, int least) {
     int e = stored_exponent(v);
@@ -174,7 +174,7 @@ STORED_FN int stored_step(struct stored_type i, double v) {
     return (e > least ? e : least) - i.digits + 1;
 }
 
-// How far x is from the nearest number that rounds to v: dtype_miss() of ir/types.h.
+// How far x is from the nearest number that rounds to v: dtype_rounding_distance() of ir/types.h.
 STORED_RARE double stored_miss(int t, double v, double x) {
     struct stored_type i = stored_type(t);
     double r = stored_round_float(t, x), max = stored_max(t);

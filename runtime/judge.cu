@@ -1,4 +1,4 @@
-// Kernels with which the judge looks at device memory: compare results with what is expected,
+// Kernels with which the judge checks device memory: compare results with what is expected,
 // take the digest of a buffer, and read a buffer so that caches hold nothing else. Built by NVRTC;
 // plain C otherwise, without barriers or shared memory, so that tests run it on a CPU as well.
 //

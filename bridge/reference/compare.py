@@ -1,4 +1,4 @@
-"""compare.py REFERENCE DIR CASES...: the interpreter beside NumPy and PyTorch.
+"""compare.py REFERENCE DIR CASES...: the interpreter against NumPy and PyTorch.
 
 REFERENCE is build/reference, DIR an empty directory. Each file of CASES defines `cases`: a list of
 (name, statements, function). The statements are the body of a problem; the function takes the

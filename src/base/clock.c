@@ -47,7 +47,7 @@ const char *clock_duration(struct arena *a, double ns) {
 static volatile sig_atomic_t seen;
 static volatile int64_t first_ns;
 
-bool interrupt_is_again(int64_t before_ns, int64_t now_ns) {
+bool interrupt_is_second(int64_t before_ns, int64_t now_ns) {
     return now_ns - before_ns > 300000000;
 }
 
@@ -56,7 +56,7 @@ static void on_signal(int signal) {
     if (!seen)
         first_ns = clock_now_ns();
     // Our children are in groups of their own and die with us (process.h).
-    if (seen && signal == SIGINT && interrupt_is_again(first_ns, clock_now_ns())) {
+    if (seen && signal == SIGINT && interrupt_is_second(first_ns, clock_now_ns())) {
         if (isatty(STDERR_FILENO) && write(STDERR_FILENO, ended, sizeof ended - 1) < 0)
             _exit(130);
         _exit(130);

@@ -20,4 +20,4 @@ const char *clock_duration(struct arena *a, double ns);
 void interrupt_init(void);
 bool interrupt_seen(void);
 // Is that a second Ctrl-C, and not the first one twice? (timeout(1) signals us and then our group.)
-bool interrupt_is_again(int64_t before_ns, int64_t now_ns);
+bool interrupt_is_second(int64_t before_ns, int64_t now_ns);

@@ -16,7 +16,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
-#include "base/stray.h"
+#include "base/temporary.h"
 
 // Append all of `fd` to `s`, until its end or until `s` is full.
 static bool read_all(int fd, struct str *s) {
@@ -131,10 +131,10 @@ static int write_new(const char *path, struct span bytes, bool durable, bool *ma
 }
 
 static bool replace(const char *path, struct span bytes, bool durable, struct error *err) {
-    char temporary[PATH_MAX], name[STRAY_MAX];
+    char temporary[PATH_MAX], name[TEMPORARY_MAX];
     bool made;
     const char *slash = strrchr(path, '/');
-    stray_name(name);
+    temporary_name(name);
     int wanted = snprintf(temporary, sizeof temporary, "%.*s%s",
                           slash ? (int)(slash - path) + 1 : 0, path, name);
     if ((size_t)wanted >= sizeof temporary)
@@ -160,7 +160,7 @@ bool file_create(const char *path, const char *bytes, size_t len, struct error *
 bool file_write(const char *path, const char *bytes, size_t len, struct error *err) {
     struct stat st;
     if (stat(path, &st) != 0) {
-        stray_tidy_beside(path);
+        temporary_remove_dead_next_to(path);
         return replace(path, (struct span){bytes, len}, true, err);
     }
     if (S_ISDIR(st.st_mode))
@@ -171,7 +171,7 @@ bool file_write(const char *path, const char *bytes, size_t len, struct error *e
     // Replace what a link points to, not the link.
     char *real = realpath(path, NULL);
     const char *target = real ? real : path;
-    stray_tidy_beside(target);
+    temporary_remove_dead_next_to(target);
     bool ok = replace(target, (struct span){bytes, len}, true, err);
     free(real);
     return ok;
@@ -291,7 +291,7 @@ const char *file_cache_dir(struct arena *a, const char *name, struct error *err)
     if (!file_make_dirs(dir, err))
         return NULL;
     if (access(dir, W_OK) == 0) {
-        stray_tidy(dir);
+        temporary_remove_dead(dir);
         return dir;
     }
     error_set(err, ERROR_IO, "%s: %s", dir, strerror(errno));
@@ -317,17 +317,17 @@ const char *file_work_dir(struct arena *a, const char *name, struct error *err) 
     dir = arena_printf(a, "%s/%s", base, name);
     if (!make_private(base) || !make_private(dir))
         return NULL;
-    stray_tidy(dir);
+    temporary_remove_dead(dir);
     return dir;
 }
 
 const char *file_scratch_dir(struct arena *a, struct error *err) {
-    char name[STRAY_MAX];
+    char name[TEMPORARY_MAX];
     const char *base = file_work_dir(a, "objects", err);
     if (!base)
         return NULL;
     *err = (struct error){0};
-    stray_name(name);
+    temporary_name(name);
     const char *dir = arena_printf(a, "%s/%s", base, name);
     if (mkdir(dir, 0700) == 0)
         return dir;

@@ -20,7 +20,7 @@ char *file_read_plain(struct arena *a, const char *path, size_t max, size_t *len
 
 // Write so that a reader sees the old file or the new one, never a part: temporary file
 // in the same directory, fsync, rename. A full disk leaves the old one. Removes what a killed
-// process has left there (base/stray.h).
+// process has left there (base/temporary.h).
 bool file_write(const char *path, const char *bytes, size_t len, struct error *err);
 
 // The same for what can be made again: if the machine fails, the file may be empty or not there.
@@ -46,14 +46,14 @@ const char *file_find_upward(struct arena *a, const char *name);
 bool file_remove_tree(const char *path, struct error *err);
 
 // The directory `name` of the user's cache, `$XDG_CACHE_HOME/hone/name`, made if it is
-// missing and rid of what the dead have left there (base/stray.h); likewise the configuration
+// missing and rid of what the dead have left there (base/temporary.h); likewise the configuration
 // file's path (not made; NULL when neither XDG_CONFIG_HOME nor HOME is set).
 const char *file_cache_dir(struct arena *a, const char *name, struct error *err);
 // The same for what is worth keeping only while it lasts: where the cache cannot be written, a
 // private directory under $TMPDIR or /tmp takes its place.
 const char *file_work_dir(struct arena *a, const char *name, struct error *err);
-// A new and private directory there, for a moment: the caller removes it, or whoever comes after
-// one that was killed.
+// A new and private directory there, for a moment: the caller removes it, or the next process that
+// comes there one that was killed.
 const char *file_scratch_dir(struct arena *a, struct error *err);
 const char *file_config_path(struct arena *a);
 // A file of the user's data, `$XDG_DATA_HOME/hone/name`; neither is made. NULL when neither

@@ -25,7 +25,7 @@ static void add_path(int rules, const struct landlock_path *p) {
     bool is_dir = fstat(beneath.parent_fd, &s) == 0 && S_ISDIR(s.st_mode);
     beneath.allowed_access =
         p->can_write ? (is_dir ? ALL : WRITE_FILE) : (is_dir ? READ_DIR : READ_FILE);
-    // A rule that cannot be added takes away a right, which whoever needs it finds out.
+    // A rule that cannot be added takes away a right, and the call that needs it fails.
     syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0);
     close(beneath.parent_fd);
 }

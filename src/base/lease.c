@@ -45,14 +45,14 @@ double lease_take(struct lease *l, double most_s) {
     return waited_s;
 }
 
-void lease_give(struct lease *l) {
+void lease_release(struct lease *l) {
     if (l->is_held)
         flock(l->fd, LOCK_UN);
     l->is_held = false;
 }
 
 void lease_close(struct lease *l) {
-    lease_give(l);
+    lease_release(l);
     if (l->fd >= 0)
         close(l->fd);
     l->fd = -1;

@@ -22,6 +22,6 @@ void lease_open(struct lease *l, const char *path);
 // Wait for it, at most `most_s` seconds; returns how long that took. Afterwards `is_held` says
 // whether it was had.
 double lease_take(struct lease *l, double most_s);
-void lease_give(struct lease *l);
+void lease_release(struct lease *l);
 
 void lease_close(struct lease *l);

@@ -117,7 +117,7 @@ static const int loading[] = {
     -1,
 };
 
-// Fail as if there were no memory: whoever asks gets NULL and must cope.
+// Fail as if there were no memory: the caller gets NULL and must cope.
 static const int out_of_memory[] = {
     SCMP_SYS(mmap),
     SCMP_SYS(munmap),

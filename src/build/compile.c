@@ -23,7 +23,7 @@
 #include "base/landlock.h"
 #include "base/process.h"
 #include "base/str.h"
-#include "base/stray.h"
+#include "base/temporary.h"
 #include "build/cache.h"
 #include "build/scan.h"
 #include "build/text.h"
@@ -298,8 +298,8 @@ static bool place(const char *from, const char *to, struct error *err) {
 static bool compile_new(struct arena *a, const struct compile_spec *s, const char *cc,
                         struct compile_result *result, struct error *err) {
     int64_t start_ns = clock_now_ns();
-    char name[STRAY_MAX];
-    stray_name(name);
+    char name[TEMPORARY_MAX];
+    temporary_name(name);
     char *dir = arena_printf(a, "%s/%s", s->cache, name);
     if (mkdir(dir, 0700) != 0)
         return error_set(err, ERROR_IO, "make a directory in %s: %s", s->cache, strerror(errno));

@@ -20,7 +20,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/process.h"
-#include "base/stray.h"
+#include "base/temporary.h"
 #include "build/cache.h"
 #include "build/text.h"
 
@@ -121,8 +121,8 @@ static bool compile_new(struct arena *a, const struct nvcc_spec *s, struct compi
                         struct error *err) {
     struct error ignored = {0};
     int64_t start_ns = clock_now_ns();
-    char name[STRAY_MAX];
-    stray_name(name);
+    char name[TEMPORARY_MAX];
+    temporary_name(name);
     const char *dir = arena_printf(a, "%s/%s", s->cache, name);
     if (mkdir(dir, 0700) != 0)
         return error_set(err, ERROR_IO, "make a directory in %s: %s", s->cache, strerror(errno));

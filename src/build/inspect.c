@@ -235,7 +235,7 @@ static int find_back(const struct listing *l, int from, uint64_t address) {
 
 // Multiply-adds, or without any additions to a sum, and arithmetic of the loops that have most of
 // them.
-struct most {
+struct loop_totals {
     double fused, added, arithmetic;
 };
 
@@ -276,7 +276,7 @@ static double count_strided(const struct listing *l, int begin, int end) {
 }
 
 static void add_loop(const struct listing *l, int begin, int end, struct inspection *out,
-                     struct most *most) {
+                     struct loop_totals *most) {
     bool is_used[64] = {0};
     double fused = 0, added = 0, sums[2] = {0}, arithmetic = 0;  // sums: by additions, fused
     // What is loaded in every turn is no sum that goes on from one to the next.
@@ -316,7 +316,7 @@ static void add_loop(const struct listing *l, int begin, int end, struct inspect
 
 void inspect_text(const char *text, struct inspection *out) {
     struct listing l = {0};
-    struct most most = {0};
+    struct loop_totals most = {0};
     read_listing(text, &l);
     *out = (struct inspection){0};
     // Jumps come in order of their address: a loop is innermost when no other loop has

@@ -1,4 +1,4 @@
-// Looks at a candidate's text and object before anything of it runs. These scans give
+// Scans of a candidate's text and object before anything of it runs. These scans give
 // early and clear words; what they miss is caught by what the candidate does.
 #pragma once
 

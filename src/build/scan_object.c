@@ -73,7 +73,7 @@ static const char *component(const char *mangled, struct span *out) {
 }
 
 // CUDA's own headers (CCCL) leave small constants in device memory, all in their namespaces.
-// Whoever writes to one is found out by what he does.
+// A candidate that writes to one is caught by what it does.
 static bool is_toolkit_constant(const char *name, uint64_t size) {
     enum { CONSTANT_MAX = 16 };
     static const char *const spaces[] = {"cuda", "cub", "thrust", "nv", "cooperative_groups", NULL};

@@ -34,12 +34,12 @@ double cpu_fault_s(void) {
 }
 
 // Two threads that answer each other through one line.
-struct rally {
+struct ping_pong {
     _Alignas(128) atomic_int turn;  // 0: ours, 1: the other's, -1: over
 };
 
 static void *answer(void *ctx) {
-    struct rally *r = ctx;
+    struct ping_pong *r = ctx;
     for (int turn; (turn = atomic_load(&r->turn)) >= 0;)
         if (turn == 1)
             atomic_compare_exchange_strong(&r->turn, &turn, 0);
@@ -48,7 +48,7 @@ static void *answer(void *ctx) {
 
 // Seconds for one way.
 static double play(void) {
-    struct rally r = {.turn = 0};
+    struct ping_pong r = {.turn = 0};
     pthread_t other;
     long n = 0;
     if (pthread_create(&other, NULL, answer, &r) != 0)

@@ -14,7 +14,7 @@ enum command_group {
     GROUP_START,
     GROUP_KNOW,
     GROUP_OPTIMISE,
-    GROUP_LOOK,
+    GROUP_INSPECT,
     GROUP_MACHINE,
     GROUP_PROGRAMS
 };

@@ -37,7 +37,7 @@ static const struct option_row rows[] = {
 static const struct command_options options = {
     .command = "doctor",
     .arguments = "",
-    .summary = "look at every part that hone needs on this machine",
+    .summary = "check every part that hone needs on this machine",
     .text =
         "Each part is ok, absent (with what then does not work), broken (with how to fix it), or\n"
         "unsure: measured while the machine was too busy to rely on it.\n"

@@ -15,8 +15,8 @@
 enum { MAX_COMMANDS = 64 };
 
 static const char *const group_names[] = {
-    [GROUP_START] = "start", [GROUP_KNOW] = "know",       [GROUP_OPTIMISE] = "optimise",
-    [GROUP_LOOK] = "look",   [GROUP_MACHINE] = "machine", [GROUP_PROGRAMS] = "for programs",
+    [GROUP_START] = "start",     [GROUP_KNOW] = "know",       [GROUP_OPTIMISE] = "optimise",
+    [GROUP_INSPECT] = "inspect", [GROUP_MACHINE] = "machine", [GROUP_PROGRAMS] = "for programs",
 };
 enum { N_GROUPS = sizeof group_names / sizeof group_names[0] };
 

@@ -140,4 +140,4 @@ static bool run(int argc, char **argv, struct error *err) {
                      "prune; see 'hone memory --help'");
 }
 
-const struct command cmd_memory = {.group = GROUP_LOOK, .options = &options, .run = run};
+const struct command cmd_memory = {.group = GROUP_INSPECT, .options = &options, .run = run};

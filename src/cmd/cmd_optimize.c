@@ -32,6 +32,12 @@ struct optimize_options {
         .offset = offsetof(struct optimize_options, field)                     \
     }
 
+#define COUNT(row_name, field, words)                                         \
+    {                                                                         \
+        .name = row_name, .type = OPTION_INT, .value = "N", .summary = words, \
+        .offset = offsetof(struct optimize_options, field), .least = 1        \
+    }
+
 static const struct option_row rows[] = {
     ROW("target", OPTION_STRING, "NAME", request.target,
         "cpu, cuda, cuda:N (the first GPU, else cpu), or table:FILE (see hone help tabulate)"),
@@ -39,18 +45,14 @@ static const struct option_row rows[] = {
         "begin with this C, CUDA or kernel block instead of the default kernel"),
     ROW("baseline", OPTION_STRING, "CANDIDATE", request.baseline,
         "what the champion is confirmed against: plain, default, library, a file or RUN.NODE"),
-    {.name = "evals",
-     .type = OPTION_INT,
-     .value = "N",
-     .summary = "stop after N evaluations (no limit)",
-     .offset = offsetof(struct optimize_options, request.evals),
-     .least = 1},
-    ROW("batch", OPTION_INT, "N", request.batch,
-        "propose N candidates before they are judged (1); several workers share them"),
-    ROW("jobs", OPTION_INT, "N", request.jobs,
+    COUNT("evals", request.evals, "stop after N evaluations (no limit)"),
+    COUNT("batch", request.batch,
+          "propose N candidates before they are judged (1); several workers share them"),
+    COUNT(
+        "jobs", request.jobs,
         "judge on up to N GPUs of this machine that are alike, or by N workers of the --spool (1)"),
-    ROW("race", OPTION_INT, "N", request.race,
-        "race N kernel blocks at once and judge the best (24 or more); 1: judge each"),
+    COUNT("race", request.race,
+          "race N kernel blocks at once and judge the best (24 or more); 1: judge each"),
     ROW("seconds", OPTION_NUMBER, "S", request.seconds,
         "end after S seconds (600), with measuring the machine, where that is missing, and the "
         "confirmation. A verdict is never cut short: where two do not fit, the first kernel is "
@@ -66,10 +68,8 @@ static const struct option_row rows[] = {
     ROW("llm", OPTION_STRING, "PROVIDER", request.team.llm,
         "have a model plan and write: anthropic:MODEL, ask:DIR, ...; see docs/llm.md"),
     ROW("max-usd", OPTION_NUMBER, "USD", request.team.max_usd, "what the model may cost (2)"),
-    ROW("max-calls", OPTION_INT, "N", request.team.max_calls,
-        "how often it may be asked (no limit)"),
-    ROW("max-tokens", OPTION_INT, "N", request.team.max_tokens,
-        "tokens in and out together (no limit)"),
+    COUNT("max-calls", request.team.max_calls, "how often it may be asked (no limit)"),
+    COUNT("max-tokens", request.team.max_tokens, "tokens in and out together (no limit)"),
     ROW("feedback", OPTION_STRING, "KIND", request.team.feedback,
         "what the proposer is told of a profile: tools (the default: findings), raw, none"),
     ROW("seed", OPTION_INT, "N", request.seed, "of the search's decisions (0)"),

@@ -113,4 +113,4 @@ static bool run(int argc, char **argv, struct error *err) {
     return same;
 }
 
-const struct command cmd_replay = {.group = GROUP_LOOK, .options = &options, .run = run};
+const struct command cmd_replay = {.group = GROUP_INSPECT, .options = &options, .run = run};

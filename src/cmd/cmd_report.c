@@ -85,4 +85,4 @@ static bool run(int argc, char **argv, struct error *err) {
     return ok;
 }
 
-const struct command cmd_report = {.group = GROUP_LOOK, .options = &options, .run = run};
+const struct command cmd_report = {.group = GROUP_INSPECT, .options = &options, .run = run};

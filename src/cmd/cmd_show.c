@@ -104,4 +104,4 @@ static bool run(int argc, char **argv, struct error *err) {
     return ok;
 }
 
-const struct command cmd_show = {.group = GROUP_LOOK, .options = &options, .run = run};
+const struct command cmd_show = {.group = GROUP_INSPECT, .options = &options, .run = run};

@@ -46,7 +46,8 @@ static const struct command_options options = {
         "is (cp -r, scp, tar), run hone worker --once there, copy it back and ask again. Several\n"
         "workers may serve one DIR, one for each device; a job goes to a worker for its kind of\n"
         "device. A worker that dies gives its job back, after a minute when it ran on another\n"
-        "machine. Ctrl-C gives the job back at once. Whoever may write in DIR can have code run\n"
+        "machine. Ctrl-C gives the job back at once. Anybody who may write in DIR can have code "
+        "run\n"
         "here, in the judge's sandbox.",
     .rows = rows,
     .max_arguments = 0,

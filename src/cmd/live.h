@@ -1,7 +1,7 @@
 // A few lines at the bottom of a terminal that are taken away and drawn again; what stays scrolls
-// by above them. Neither the cursor nor any mode of the terminal is changed, so whoever is killed
-// leaves nothing behind but text. It may become narrower at any time: lines that the terminal then
-// wraps are taken away with all their rows.
+// by above them. Neither the cursor nor any mode of the terminal is changed, so a process that is
+// killed leaves nothing behind but text. It may become narrower at any time: lines that the
+// terminal then wraps are taken away with all their rows.
 #pragma once
 
 #include <stdbool.h>

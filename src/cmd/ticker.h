@@ -1,6 +1,6 @@
-// One line at the bottom of a terminal for whoever waits: what is being done, and for how long. It
-// is on standard error, drawn again every second from the second one on, and taken away at the end.
-// Nothing is written where that is no terminal, or with --quiet. There are no colours in it.
+// One line at the bottom of a terminal while a command works: what is being done, and for how long.
+// It is on standard error, drawn again every second from the second one on, and taken away at the
+// end. Nothing is written where that is no terminal, or with --quiet. There are no colours in it.
 #pragma once
 
 #include <pthread.h>

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "eval/runner_handle.h"
-#include "oracle/null_trial.h"
+#include "oracle/null_kernels.h"
 #include "oracle/oracle_compare.h"
 #include "oracle/spot_check.h"
 
@@ -39,7 +39,7 @@ struct judge_device {
     void (*compute_expected)(struct judge *j, unsigned sets);
     // Called with a set whose expected outputs are known: which kernels that compute nothing still
     // pass?
-    void (*try_null)(struct judge *j, enum oracle_set set, struct null_trial *t);
+    void (*try_null)(struct judge *j, enum oracle_set set, struct null_kernels *t);
 
     // Called to put a set's data into a slot's inputs; j->slot_set is up to date afterwards.
     void (*load)(struct judge *j, int slot, enum oracle_set set);

@@ -65,7 +65,7 @@ static bool build_kernels(struct judge *j, struct error *err) {
             "in $CUDA_HOME, helps when that is why)",
             g->compiler.version, version / 1000, version % 1000 / 10);
     g->has_kernels = build_oracle(j);
-    g->has_oracle = g->has_kernels && oracle_plan_takes(j->problem);
+    g->has_oracle = g->has_kernels && oracle_plan_supports(j->problem);
     return true;
 }
 
@@ -133,7 +133,7 @@ static bool gpu_open(struct judge *j, struct error *err) {
 
 // A runner that has ended is replaced at once: the new one makes its context until it is needed.
 static void renew_runner(struct judge *j, struct gpu_runner *r) {
-    struct error later = {0};  // whoever needs it finds out
+    struct error later = {0};  // a later use of it reports the error
     gpu_runner_close(r);
     gpu_runner_start(r, j->settings.ordinal, &later);
 }
@@ -204,7 +204,7 @@ static struct gpu_runner *take_runner(struct judge *j, struct error *err) {
 // While the compiler works: what the verdict will need.
 static void prepare_meanwhile(void *ctx) {
     struct judge *j = ctx;
-    struct error later = {0};  // whoever takes the runner finds out
+    struct error later = {0};  // the next use of the runner reports it
     struct stretch computing = judge_begin(j);
     gpu_compute_expected(j, j->sets_wanted);
     judge_end(j, PHASE_TRUTH, computing);
@@ -303,7 +303,7 @@ static bool gpu_start(struct judge *j, struct arena *a, struct subject *s,
         return false;
     if (v->kind != VERDICT_OK)
         return true;
-    // Whoever was here before may have written anywhere.
+    // The candidate before may have written anywhere.
     for (int slot = 0; slot < j->layout.n_slots; slot++) {
         j->slot_set[slot] = -1;
         j->poison[slot] = j->outputs_poison[slot] = 0;

@@ -90,11 +90,11 @@ bool gpu_make_new_input(struct judge *j, uint64_t seed, int i, cuda_pointer to);
 // As in struct judge_device.
 void gpu_load(struct judge *j, int slot, enum oracle_set set);
 void gpu_compute_expected(struct judge *j, unsigned sets);
-void gpu_try_null(struct judge *j, enum oracle_set set, struct null_trial *t);
+void gpu_try_null(struct judge *j, enum oracle_set set, struct null_kernels *t);
 void gpu_renew(struct judge *j, int slot, uint64_t seed);
 void gpu_poison(struct judge *j, struct subject *s, int slot);
 // One input of a slot, as it was drawn for the last call.
-void gpu_draw_again(struct judge *j, int slot, int input);
+void gpu_redraw(struct judge *j, int slot, int input);
 bool gpu_is_untouched(struct judge *j, struct subject *s, int slot);
 int gpu_find_overrun(struct judge *j, struct subject *s, int slot, uint32_t word);
 int gpu_find_changed_input(struct judge *j, struct subject *s, int slot);

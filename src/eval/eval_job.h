@@ -75,7 +75,7 @@ struct eval_result {
 };
 
 // Bodies of the hidden commands `hone _worker`, `_runner` and `_gpu_runner`; descriptor 3 is the
-// socket to whoever started us. They return the exit status.
+// socket to the process that started us. They return the exit status.
 int worker_main(void);
 int runner_main(void);
 int gpu_runner_main(void);

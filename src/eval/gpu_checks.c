@@ -190,7 +190,7 @@ static int name_changed(struct judge *j, int slot) {
     for (int i = 0; i < j->problem->n_inputs; i++) {
         uint64_t seen = gpu_input_digest(j, i, gpu_input_at(j, slot, i));
         if (set < 0)
-            gpu_draw_again(j, slot, i);
+            gpu_redraw(j, slot, i);
         if (seen != (set < 0 ? gpu_input_digest(j, i, gpu_input_at(j, slot, i))
                              : j->gpu->sets[set].digests[i]))
             return i;

@@ -365,7 +365,7 @@ void gpu_compute_expected(struct judge *j, unsigned sets) {
     gpu_oracle_release(&j->gpu->oracle);
 }
 
-static bool try_null(struct judge *j, enum oracle_set set, struct null_trial *t) {
+static bool try_null(struct judge *j, enum oracle_set set, struct null_kernels *t) {
     struct error err = {0};
     struct error_stats stats[OUTPUTS_MAX];
     if (!prepare_inputs(j, set) || !prepare_expected(j, set))
@@ -377,11 +377,11 @@ static bool try_null(struct judge *j, enum oracle_set set, struct null_trial *t)
     return false;
 }
 
-void gpu_try_null(struct judge *j, enum oracle_set set, struct null_trial *t) {
+void gpu_try_null(struct judge *j, enum oracle_set set, struct null_kernels *t) {
     if (!j->gpu->has_oracle)
         judge_try_null(j, set, t);
     else if (!try_null(j, set, t))
-        t->passing = 0;  // the card failed; whoever asks for a verdict is told
+        t->passing = 0;  // the card failed; asking for a verdict reports it
 }
 
 void gpu_load(struct judge *j, int slot, enum oracle_set set) {
@@ -409,7 +409,7 @@ static void renew_by_host(struct judge *j, uint64_t seed, int i, cuda_pointer to
     free(values);
 }
 
-void gpu_draw_again(struct judge *j, int slot, int i) {
+void gpu_redraw(struct judge *j, int slot, int i) {
     uint64_t seed = j->gpu->new_seeds[slot];
     cuda_pointer to = gpu_input_at(j, slot, i);
     if (!gpu_make_new_input(j, seed, i, to) && j->broken.kind == ERROR_NONE)
@@ -421,7 +421,7 @@ void gpu_renew(struct judge *j, int slot, uint64_t seed) {
     j->slot_set[slot] = -1;
     j->gpu->new_seeds[slot] = seed;
     for (int i = 0; i < j->problem->n_inputs && j->broken.kind == ERROR_NONE; i++)
-        gpu_draw_again(j, slot, i);
+        gpu_redraw(j, slot, i);
 }
 
 // An output in the host's memory.

@@ -324,7 +324,7 @@ bool gpu_runner_steps(struct gpu_runner *r, int slot, int64_t timeout_ns, double
 }
 
 void gpu_runner_repeat(struct gpu_runner *r, const struct gpu_repeat *repeat) {
-    struct error later = {0};  // whoever waits for the answer finds out
+    struct error later = {0};  // waiting for the answer reports it
     json_t *message = json_pack("{s:s, s:i, s:I}", "schema", "hone.gpu_repeat/1", "slot",
                                 repeat->slot, "calls", (json_int_t)repeat->n_calls);
     frame_write(r->process.socket, message, NULL, 0, &later);

@@ -82,7 +82,7 @@ static bool compute_input(struct judge *j, enum oracle_set set, int i, cuda_poin
 }
 
 static bool takes_maker(const struct problem *maker) {
-    bool ok = oracle_plan_takes(maker);
+    bool ok = oracle_plan_supports(maker);
     for (int i = 0; i < maker->n_inputs; i++)
         ok = ok && !maker->inputs[i].maker;
     return ok;

@@ -27,7 +27,7 @@ static const struct {
     int bytes;
 } wipes[WIPE_SIZES] = {{"judge_wipe_256", 256}, {"judge_wipe_2048", 2048}};
 
-struct wiping {
+struct wipe {
     cuda_function shared, local[WIPE_SIZES];
     int shared_bytes;  // all that a block can have
     int local_bytes;   // what the candidate's kernels use; 0: none
@@ -42,7 +42,7 @@ struct gpu_state {
     cuda_event marks[PLAN_STEPS_MAX + 1];  // between steps; the first n_marks are made
     int n_marks;
     cuda_function flush;
-    struct wiping wiping;
+    struct wipe wiping;
     cuda_pointer flush_buffer;
     int64_t flush_bytes;
     int sms;
@@ -101,7 +101,7 @@ static char *read_fd(struct arena *a, int fd, struct error *err) {
 
 static bool open_wiping(struct gpu_state *g, cuda_module module, struct error *err) {
     struct cuda *cu = &g->cu;
-    struct wiping *w = &g->wiping;
+    struct wipe *w = &g->wiping;
     int own = 0;
     for (int i = 0; i < WIPE_SIZES; i++)
         if (!check(g, cu->module_function(&w->local[i], module, wipes[i].name), wipes[i].name, err))
@@ -300,7 +300,7 @@ static bool load(struct gpu_state *g, const json_t *message, int fd, struct erro
 }
 
 static bool wipe_local(struct gpu_state *g, struct error *err) {
-    const struct wiping *w = &g->wiping;
+    const struct wipe *w = &g->wiping;
     int size = 0;
     while (size + 1 < WIPE_SIZES && wipes[size].bytes < w->local_bytes)
         size++;

@@ -27,7 +27,7 @@ enum { ALIGNMENT = 256, ROWS = 4 };
 static const int64_t few_elements = (int64_t)1 << 22, many_elements = (int64_t)1 << 27;
 static const double few_flops = 1e11, flops_each = 256;
 
-struct looking {
+struct gpu_spot {
     struct judge *j;
     struct arena *a;
     struct subject *s;
@@ -44,17 +44,17 @@ struct looking {
     struct error_stats stats[OUTPUTS_MAX];
 };
 
-static int64_t count_of(const struct looking *l, node_id id) {
+static int64_t count_of(const struct gpu_spot *l, node_id id) {
     const struct shape *s = &l->j->problem->graph.nodes[id].shape;
     int64_t count = shape_count(s);
     return l->n_rows && l->carries[id] ? count / s->size[0] * l->n_rows : count;
 }
 
-static enum dtype type_of(const struct looking *l, node_id id) {
+static enum dtype type_of(const struct gpu_spot *l, node_id id) {
     return l->j->problem->graph.nodes[id].dtype;
 }
 
-static int64_t bytes_of(const struct looking *l, node_id id) {
+static int64_t bytes_of(const struct gpu_spot *l, node_id id) {
     return dtype_size(type_of(l, id), count_of(l, id));
 }
 
@@ -80,7 +80,7 @@ static cuda_pointer cut(cuda_pointer *at, int64_t bytes) {
 }
 
 // Lay everything out from `at` on; where it ends.
-static cuda_pointer lay_out(struct looking *l, cuda_pointer at) {
+static cuda_pointer lay_out(struct gpu_spot *l, cuda_pointer at) {
     const struct problem *p = l->j->problem;
     l->row_numbers = cut(&at, sizeof l->rows);
     for (int i = 0; i < p->n_inputs; i++)
@@ -98,7 +98,7 @@ static cuda_pointer lay_out(struct looking *l, cuda_pointer at) {
     return at;
 }
 
-static bool take_memory(struct looking *l) {
+static bool take_memory(struct gpu_spot *l) {
     struct judge_gpu *g = l->j->gpu;
     int64_t bytes = (int64_t)lay_out(l, 0);
     if (!gpu_take_spots(l->j, bytes))
@@ -109,7 +109,7 @@ static bool take_memory(struct looking *l) {
 
 // ---- looking
 
-static bool gather(struct looking *l, struct error *err) {
+static bool gather(struct gpu_spot *l, struct error *err) {
     struct judge *j = l->j;
     const struct problem *p = j->problem;
     struct gpu_oracle *o = &j->gpu->oracle;
@@ -137,7 +137,7 @@ static bool gather(struct looking *l, struct error *err) {
     return true;
 }
 
-static void list_wrong(struct looking *l, int output, struct spot_result *look) {
+static void list_wrong(struct gpu_spot *l, int output, struct spot_result *look) {
     struct judge *j = l->j;
     node_id id = j->problem->outputs[output].node;
     struct oracle_output expected = {
@@ -157,7 +157,7 @@ static void list_wrong(struct looking *l, int output, struct spot_result *look) 
     oracle_output_reset(&expected);
 }
 
-static bool compare(struct looking *l, int output, struct spot_result *look, struct error *err) {
+static bool compare(struct gpu_spot *l, int output, struct spot_result *look, struct error *err) {
     struct judge_part sum = {0};
     struct error_stats *s = &l->stats[output];
     double limit_rms = s->limit_rms;
@@ -179,7 +179,7 @@ static bool compare(struct looking *l, int output, struct spot_result *look, str
     return true;
 }
 
-static bool look_at(struct looking *l, struct spot_result *look, struct error *err) {
+static bool look_at(struct gpu_spot *l, struct spot_result *look, struct error *err) {
     struct gpu_oracle_request request = {.problem = l->j->problem,
                                          .inputs = l->inputs,
                                          .expected = l->expected,
@@ -269,7 +269,7 @@ static void fetch_part(void *ctx, bool is_output, int number, const struct box *
 
 // Is there room on the card for all that is expected, and for computing it? Of the declared set
 // only the limits are needed.
-static bool has_room(struct looking *l) {
+static bool has_room(struct gpu_spot *l) {
     const struct problem *p = l->j->problem;
     int64_t data = 0;
     if (!l->j->oracle.sets[SET_DECLARED].is_known && !gpu_declared_is_ready(l->j))
@@ -281,7 +281,7 @@ static bool has_room(struct looking *l) {
     return gpu_make_room(l->j, (int64_t)lay_out(l, 0) + 2 * data);
 }
 
-static int choose_rows(struct looking *l) {
+static int choose_rows(struct gpu_spot *l) {
     const struct shape *s = &l->j->problem->graph.nodes[l->j->problem->outputs[0].node].shape;
     int n = 0;
     if (!oracle_plan_has_rows(l->j->problem) || !interpret_carriers(l->j->problem, l->carries))
@@ -300,7 +300,7 @@ static int choose_rows(struct looking *l) {
 void gpu_spot_check(struct judge *j, struct arena *a, struct subject *s, int slot,
                     const struct spot_call *call, struct spot_result *r) {
     struct error err = {0};
-    struct looking l = {.j = j, .a = a, .s = s, .slot = slot};
+    struct gpu_spot l = {.j = j, .a = a, .s = s, .slot = slot};
     *r = (struct spot_result){.output = -1, .elements = ""};
     l.carries = arena_array(a, bool, j->problem->graph.n_nodes);
     l.n_rows = choose_rows(&l);

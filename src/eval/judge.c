@@ -123,7 +123,7 @@ void judge_close(struct judge *j) {
     arena_reset(&j->arena);
 }
 
-void judge_try_null(struct judge *j, enum oracle_set set, struct null_trial *t) {
+void judge_try_null(struct judge *j, enum oracle_set set, struct null_kernels *t) {
     void *inputs[INPUTS_MAX];
     for (int i = 0; i < j->problem->n_inputs; i++) {
         inputs[i] = malloc((size_t)j->context.buffers[i].size_bytes);
@@ -131,7 +131,7 @@ void judge_try_null(struct judge *j, enum oracle_set set, struct null_trial *t) 
             abort();
         oracle_fill(&j->oracle, set, i, inputs[i]);
     }
-    null_trial_on(&j->oracle, set, (const void *const *)inputs, t);
+    null_kernels_try(&j->oracle, set, (const void *const *)inputs, t);
     for (int i = 0; i < j->problem->n_inputs; i++)
         free(inputs[i]);
 }
@@ -146,8 +146,8 @@ bool judge_is_fit(struct judge *j) {
 }
 
 const char *judge_find_null_kernel(struct judge *j) {
-    struct null_trial t;
-    null_trial_start(&t);
+    struct null_kernels t;
+    null_kernels_start(&t);
     for (int set = 0; set < SET_DRAWN && t.passing; set++) {
         j->device->compute_expected(j, 1U << set);
         if (!judge_is_fit(j))
@@ -155,10 +155,10 @@ const char *judge_find_null_kernel(struct judge *j) {
         if (!(oracle_faulty(&j->oracle) >> set & 1))
             j->device->try_null(j, (enum oracle_set)set, &t);
     }
-    return null_trial_text(&t);
+    return null_kernels_text(&t);
 }
 
-// Whoever is a few times as slow as the interpreter still comes to an end.
+// A candidate that is a few times as slow as the interpreter still comes to an end.
 int64_t judge_timeout_ns(const struct judge *j) {
     double s = fmax(1000 * j->settings.limit_s, 4 * j->truth_s);
     return (int64_t)(1e9 * (s > 2 ? fmin(s, 60) : 2));  // also when it is not known
@@ -272,7 +272,7 @@ static void measure_energy(struct judge *j, struct arena *a, const struct eval_j
     j->device->measure_energy(j, a, s, job->depth == EVAL_ENERGY ? j->baseline : NULL,
                               job->energy_s, &result->measurement);
     judge_end(j, PHASE_ENERGY, measuring);
-    lease_give(&j->lease);
+    lease_release(&j->lease);
 }
 
 static bool judge_subject(struct judge *j, struct arena *a, const struct eval_job *job,
@@ -304,8 +304,8 @@ static bool judge_subject(struct judge *j, struct arena *a, const struct eval_jo
     double waited_s = lease_take(&j->lease, judge_lease_wait_s);
     bool is_alone = j->lease.is_held;
     struct stretch timing = judge_begin(j);
-    ok = time_beside(j, a, s, j->baseline, job, result);
-    lease_give(&j->lease);
+    ok = time_against(j, a, s, j->baseline, job, result);
+    lease_release(&j->lease);
     result->timing_s = since(timing.start_ns);
     judge_end(j, PHASE_TIME, timing);
     v->n_calls = s->n_calls;

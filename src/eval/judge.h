@@ -101,7 +101,7 @@ const char *judge_find_null_kernel(struct judge *j);
 // Is something expected of the declared data, once computed? If not, j->unfit says why.
 bool judge_is_fit(struct judge *j);
 // Try them on one set, by the host: draws its data for this.
-void judge_try_null(struct judge *j, enum oracle_set set, struct null_trial *t);
+void judge_try_null(struct judge *j, enum oracle_set set, struct null_kernels *t);
 
 bool judge_candidate(struct judge *j, struct arena *a, const struct eval_job *job,
                      struct eval_result *result, struct error *err);

@@ -51,7 +51,7 @@ int64_t layout_lead(const struct layout *l, int buffer, int slot);
 
 // Slots for a problem of `bytes` per call: enough to go beyond twice the last level
 // cache, within SLOTS_MIN and SLOTS_MAX and, as far as that goes, `max_bytes` in all. Where there
-// are many buffers there are fewer slots, so that candidates can have scratch beside them.
+// are many buffers there are fewer slots, so that candidates have room for scratch.
 int layout_slots(int64_t bytes, int n_buffers, int64_t llc_bytes, int64_t max_bytes);
 
 // Where a buffer of a slot stands among LAYOUT_BASES_MAX.

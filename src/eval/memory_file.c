@@ -15,8 +15,8 @@
 #define MADV_POPULATE_WRITE 23  // Linux 5.14; headers before that have no name for it
 #endif
 
-// Pages made at one go. The kernel holds this process's memory map meanwhile, and whoever wants to
-// fork or allocate waits.
+// Pages made at one go. The kernel holds this process's memory map meanwhile, and a thread that
+// wants to fork or allocate waits.
 enum { PIECE_BYTES = 256 << 10 };
 
 // So much is given back in the time that another thread takes to begin.
@@ -101,7 +101,7 @@ static void make_piece(const struct page_maker *m, int64_t piece) {
     }
 }
 
-// Whoever is done with the last piece says so.
+// The thread that finishes the last piece says so.
 static void *make_pages(void *arg) {
     struct page_maker *m = arg;
     for (;;) {

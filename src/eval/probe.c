@@ -146,7 +146,7 @@ bool probe_run(struct arena *a, const char *cc, const char *cache, struct probe 
     return ok;
 }
 
-// Anything that a new answer may hang on: the kernel as started, who we are, our own program.
+// Anything that a new answer may depend on: the kernel as started, who we are, our own program.
 static const char *path_of(struct arena *a, const char *cache, struct error *err) {
     const char *self = file_self(a, err);
     struct stat st = {0};

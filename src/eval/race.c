@@ -392,7 +392,7 @@ bool judge_race(struct judge *j, struct arena *a, const struct race_job *job,
     assert(job->n_candidates <= RACE_MAX && job->incumbent);
     begin(&r, screenings);
     bool ok = run_first_round(&r) && run_rounds(&r);
-    lease_give(&j->lease);
+    lease_release(&j->lease);
     compile_ahead_end(j->races->ahead);
     // No later call of the judge's may take what is in the slots for something it knows.
     for (int slot = 0; slot < j->layout.n_slots; slot++)

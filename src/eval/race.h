@@ -14,5 +14,5 @@ void judge_close_races(struct judge *j);
 bool judge_open_incumbent(struct judge *j, struct arena *a, const struct candidate *c,
                           struct verdict *v, struct error *err);
 
-// Whoever holds the lease longer than this is stuck.
+// A process that holds the lease longer than this is stuck.
 extern const double judge_lease_wait_s;

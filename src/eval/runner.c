@@ -17,8 +17,8 @@
 #include "base/frame.h"
 #include "base/json.h"
 #include "base/sandbox.h"
-#include "eval/crew.h"
 #include "eval/eval_job.h"
+#include "eval/runner_threads.h"
 #include "library/blas.h"
 
 enum { JUDGE = 3, ALT_STACK = 64 << 10 };
@@ -35,8 +35,8 @@ struct runner_state {
     struct control *control;
     struct plan plan;
     struct layout layout;
-    struct crew_plan crew_plan;
-    struct crew *crew;
+    struct runner_threads_plan runner_threads_plan;
+    struct runner_threads *crew;
     struct blas blas;
     int n_threads, n_slots;
     int object;  // descriptor
@@ -67,7 +67,7 @@ static void on_fault(int signal, siginfo_t *info, void *context) {
         c->fault.syscall = signal == SIGSYS ? info->si_syscall : -1;
         c->fault.address = signal == SIGSYS ? 0 : (uint64_t)(uintptr_t)info->si_addr;
         c->fault.is_write = signal == SIGSEGV && was_write(context);
-        if (signal == SIGSEGV && crew_is_stack_overflow(the_runner->crew, info->si_addr))
+        if (signal == SIGSEGV && runner_threads_is_stack_overflow(the_runner->crew, info->si_addr))
             c->fault.place = FAULT_STACK;
         futex_wake_all(&c->done);
         futex_wake_all(&c->state);
@@ -165,7 +165,7 @@ static bool open_library(struct runner_state *r, struct error *err) {
         if (why)
             return error_set(err, ERROR_UNSUPPORTED, "%s: %s", s->function, why);
     }
-    r->crew_plan.blas = &r->blas;
+    r->runner_threads_plan.blas = &r->blas;
     return blas_open(&r->blas, r->n_threads, err);
 }
 
@@ -184,10 +184,11 @@ static bool prepare(struct arena *a, struct runner_state *r, int *fds, struct er
     if (plan_has_calls(&r->plan) && !open_library(r, err))
         end_with(r->control, CONTROL_REFUSED, err->text);
     clearenv();
-    r->crew_plan.plan = &r->plan;
-    int level = sandbox_enter(crew_address_bytes(r->n_threads));
-    struct crew_spec crew = {r->control, &r->crew_plan, &r->layout, r->n_threads, fds[FD_STACKS]};
-    bool ok = crew_start(&r->crew, &crew, err);
+    r->runner_threads_plan.plan = &r->plan;
+    int level = sandbox_enter(runner_threads_address_bytes(r->n_threads));
+    struct runner_threads_spec crew = {r->control, &r->runner_threads_plan, &r->layout,
+                                       r->n_threads, fds[FD_STACKS]};
+    bool ok = runner_threads_start(&r->crew, &crew, err);
     close(fds[FD_STACKS]);
     if (!ok)
         return false;
@@ -222,7 +223,7 @@ static bool load(struct runner_state *r, struct error *err) {
                              "the plan launches '%s', but the source defines no such function "
                              "(or it is static)",
                              s->function);
-        memcpy(&r->crew_plan.functions[i], &symbol, sizeof symbol);
+        memcpy(&r->runner_threads_plan.functions[i], &symbol, sizeof symbol);
     }
     return true;
 }

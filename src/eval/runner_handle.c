@@ -28,7 +28,7 @@
 #include "base/parallel.h"
 #include "base/str.h"
 #include "base/uncached.h"
-#include "eval/crew.h"
+#include "eval/runner_threads.h"
 
 enum { GRACE_MOST = 9 };  // times what a call may take
 
@@ -200,7 +200,7 @@ bool runner_begin(struct runner *r, const struct runner_spec *spec, struct error
         ok = r->control || fail_errno(err, "map the control page");
     }
     ok = ok && memory_file_open(&r->scratch, r->layout.file_bytes[FILE_SCRATCH], err) &&
-         memory_file_open(&r->stacks, crew_address_bytes(r->n_threads), err);
+         memory_file_open(&r->stacks, runner_threads_address_bytes(r->n_threads), err);
     const char *argv[] = {self, "_runner", NULL};
     ok = ok && process_start(&r->process, &(struct process_spec){.argv = argv}, err) &&
          send_plan(r, spec, err);
@@ -359,8 +359,8 @@ static void wipe(const struct runner *r) {
             bytes[i] = 0;
     for (int i = 0; i < r->n_threads; i++) {
         int64_t end_of_use = (int64_t)(r->loaded->rest[i] - r->loaded->stacks);
-        int64_t at = crew_stack_begin(i);
-        if (end_of_use <= at || end_of_use > crew_stack_end(i))
+        int64_t at = runner_threads_stack_begin(i);
+        if (end_of_use <= at || end_of_use > runner_threads_stack_end(i))
             continue;
         while ((at = lseek(r->stacks.fd, at, SEEK_DATA)) >= 0 && at < end_of_use) {
             int64_t hole = lseek(r->stacks.fd, at, SEEK_HOLE);
@@ -372,14 +372,14 @@ static void wipe(const struct runner *r) {
 }
 
 // A call that is waited for.
-struct waiting {
+struct pending_call {
     uint32_t call;
     int64_t start_ns, timeout_ns;
     const struct thread_times *before;
 };
 
 // How long one of its threads has waited for a processor.
-static int64_t grace_ns(const struct runner *r, const struct waiting *w) {
+static int64_t grace_ns(const struct runner *r, const struct pending_call *w) {
     struct thread_times now;
     int64_t most = 0;
     read_times(r, &now);
@@ -391,7 +391,7 @@ static int64_t grace_ns(const struct runner *r, const struct waiting *w) {
 }
 
 // Did none of them run for most of the time? Then it waits for something, or the whole machine did.
-static bool was_idle(const struct runner *r, const struct waiting *w,
+static bool was_idle(const struct runner *r, const struct pending_call *w,
                      const struct thread_times *after) {
     for (int i = 0; i < r->n_threads; i++)
         if (after->ran_ns[i] - w->before->ran_ns[i] > w->timeout_ns / 2)
@@ -399,12 +399,12 @@ static bool was_idle(const struct runner *r, const struct waiting *w,
     return true;
 }
 
-// Whoever wakes the judge before there is an answer has it at hand when the answer comes, and is
-// spared the time that waking takes.
+// A candidate that wakes the judge before there is an answer has it at hand when the answer comes,
+// and is spared the time that waking takes.
 //
 // Time in which its threads waited for a processor is not its own: it gets that again, though not
 // for ever.
-static enum runner_status wait_until_done(struct runner *r, const struct waiting *w,
+static enum runner_status wait_until_done(struct runner *r, const struct pending_call *w,
                                           struct call_result *result) {
     struct control *c = r->control;
     int64_t deadline_ns = w->start_ns + w->timeout_ns;
@@ -511,7 +511,7 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
     int64_t start_ns = clock_now_ns();
     c->call = call;
     futex_wake_all(&c->call);
-    struct waiting w = {call, start_ns, timeout_ns, &before};
+    struct pending_call w = {call, start_ns, timeout_ns, &before};
     result->status = wait_until_done(r, &w, result);
     int64_t end_ns = clock_now_ns();
 

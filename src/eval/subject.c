@@ -17,8 +17,8 @@ enum { NUDGED_LEAST = 4, NUDGED_SHARE = 16 };
 enum { ROUGH_LEAST = 3, ROUGH_SHARE = 4 };
 
 // Among so many calls on new data is the first one that is looked at, however long that takes. The
-// next follows within as many and those so far: whoever is honest for a while at first, or in the
-// end, is met in between.
+// next follows within as many and those so far: a candidate that is right for a while at first, or
+// in the end, is met in between.
 enum { LOOK_EARLY = 6 };
 
 static const char *illegal_tier(const struct judge *j, enum tier tier) {
@@ -165,8 +165,8 @@ static int64_t count_outputs(const struct problem *p) {
     return n;
 }
 
-// The inputs existed for this call alone: whoever computed ahead, or kept results, has those of
-// other data.
+// The inputs existed for this call alone: a candidate that computed ahead, or kept results, has
+// those of other data.
 static bool check_new_outputs(struct judge *j, struct arena *a, struct subject *s, int slot,
                               const struct checked_call *c, struct verdict *v) {
     struct spot_result r;

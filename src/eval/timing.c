@@ -33,7 +33,7 @@
 enum { REPEAT_RATE = 8 };  // before one block in so many there is a call on known data
 
 // What was the matter with the calls of a block.
-struct trouble {
+struct block_faults {
     bool is_disturbed;
     int64_t clocks;  // reasons of all calls
 };
@@ -104,7 +104,7 @@ static void end_turns(struct timing *t) {
 // A call on data that exist for it alone, or on a known set, checked. False: the verdict says what
 // is wrong.
 static bool call_on(struct timing *t, struct subject *s, int set, double *seconds,
-                    struct trouble *trouble) {
+                    struct block_faults *trouble) {
     struct judge *j = t->j;
     int slot = timing_next_slot(j);
     struct call_result call;
@@ -128,7 +128,7 @@ static bool call_on(struct timing *t, struct subject *s, int set, double *second
 }
 
 static bool timed_call(struct timing *t, struct subject *s, double *seconds,
-                       struct trouble *trouble) {
+                       struct block_faults *trouble) {
     return call_on(t, s, -1, seconds, trouble);
 }
 
@@ -136,7 +136,7 @@ static bool timed_call(struct timing *t, struct subject *s, double *seconds,
 // again decides whose call came last.
 static bool repeat_between(struct timing *t) {
     double ignored_s;
-    struct trouble ignored = {0};
+    struct block_faults ignored = {0};
     bool subject_first = rng_below(&t->j->shown, 2) == 0;
     return call_on(t, t->subject, SET_DECLARED, &ignored_s, &ignored) &&
            timed_call(t, subject_first ? t->subject : t->baseline, &ignored_s, &ignored) &&
@@ -145,7 +145,7 @@ static bool repeat_between(struct timing *t) {
 
 static bool timed_block(struct timing *t) {
     bool subject_first = rng_below(&t->j->shown, 2) == 0;
-    struct trouble trouble = {0};
+    struct block_faults trouble = {0};
     int64_t steal = environment_steal(&t->environment);
     int64_t throttles = environment_throttles(&t->environment);
     int base = t->samples.n_pairs;
@@ -359,7 +359,7 @@ static bool time_swapped(struct timing *t) {
 // is one more, which nobody can tell from the others, and which does not count.
 static bool look_again(struct timing *t) {
     double ignored_s;
-    struct trouble ignored = {0};
+    struct block_faults ignored = {0};
     t->subject->look_at = t->subject->n_new + 1;
     return timed_call(t, t->subject, &ignored_s, &ignored);
 }
@@ -395,8 +395,8 @@ static void explain_baseline(struct timing *t) {
     judge_blame_baseline(t->a, "the baseline failed while timed", &seen, t->v);
 }
 
-bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *baseline,
-                 const struct eval_job *job, struct eval_result *result) {
+bool time_against(struct judge *j, struct arena *a, struct subject *s, struct subject *baseline,
+                  const struct eval_job *job, struct eval_result *result) {
     struct timing *t = arena_new(a, struct timing);  // too large for a copy on the stack
     t->j = j;
     t->a = a;

@@ -32,5 +32,5 @@ struct timing {
 int timing_next_slot(struct judge *j);
 
 // Time the subject against its baseline, every call checked. False: `v` says what is wrong.
-bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *baseline,
-                 const struct eval_job *job, struct eval_result *result);
+bool time_against(struct judge *j, struct arena *a, struct subject *s, struct subject *baseline,
+                  const struct eval_job *job, struct eval_result *result);

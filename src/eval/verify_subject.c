@@ -1,6 +1,6 @@
 // Which sets verify a candidate, and the order of the calls. What each step is for:
 //   the same buffers with other data    results kept by address
-//   other buffers with the same data    results that hang on where data lie
+//   other buffers with the same data    results that depend on where data lie
 //   a few elements changed, twice       results kept by a sample of the data
 //   the same again, in another order    chance, state carried from call to call
 //

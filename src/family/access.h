@@ -36,7 +36,7 @@ void access_guard(struct guard *guards, int *n, const struct index *index, int64
 const struct index *access_iota(const struct region *r, const struct node *n,
                                 const struct axis_map *map);
 
-// Let a space know of what the node reads at a map: for whoever walks all of a region.
+// Let a space know of what the node reads at a map: for code that walks all of a region.
 void access_cut(const struct region *r, struct space *s, node_id n, const struct axis_map *map);
 
 // Does this value, or this memory, come in vectors (loop.h)?

@@ -211,7 +211,7 @@ static bool is_prepare(const struct block *b, int i) {
 
 // ---- the whole
 
-// Where no stage chooses types or layouts, a stage hangs on its text and on what is ready alone.
+// Where no stage chooses types or layouts, a stage depends on its text and on what is ready alone.
 static bool stores_as_declared(const struct kernel *k) {
     for (int i = 0; i < k->n_stages; i++)
         if (k->stages[i]->type || k->stages[i]->n_layout > 0)

@@ -19,7 +19,7 @@ struct block_entry {
     const struct candidate *candidate;  // NULL: not lowered yet
     const struct move *moves;           // NULL: not listed yet
     int n_moves;
-    int number;             // for whoever made the set
+    int number;             // for the maker of the set
     struct kernel *kernel;  // NULL: not read yet
     double prior;           // as in family/moves.h, once it is read
 };

@@ -165,7 +165,7 @@ void blocks_exchange(struct blocks_build *x, const char *const *names,
         loop_store(&first, parts[i], build_op(x, LOOP_ADD, at, x->rank), values[i], false);
     }
     loop_close(b, &first);
-    loop_meet(b, x->counts, x->counts ? x->gang : NULL);
+    loop_group_barrier(b, x->counts, x->counts ? x->group : NULL);
 }
 
 void blocks_open_gather(struct blocks_build *x, struct blocks_gather *g) {
@@ -341,13 +341,13 @@ void blocks_lower(struct lowering *l, const struct form *form, const struct kern
     struct scope outer = {.lowering = l, .lane_group = -1, .lanes = 1};
     const struct loop_expr *n_rows = scope_count(&outer, 0, x.n_kept);
     struct loop_builder b, inner;
-    const struct loop_expr *gangs = is_grid ? loop_int(a, x.rows) : n_rows;
+    const struct loop_expr *n_groups = is_grid ? loop_int(a, x.rows) : n_rows;
     x.kernel =
         gpu_open_kernel(l, arena_printf(a, "%s_rowwise", stage->values[0]),
-                        build_op(&x, LOOP_MUL, gangs, build_int(&x, x.blocks)), x.threads, &b);
+                        build_op(&x, LOOP_MUL, n_groups, build_int(&x, x.blocks)), x.threads, &b);
     int minblocks = stage_number(stage, "minblocks", 0);
     x.kernel.kernel->min_blocks = minblocks > 1 ? minblocks : 0;
-    x.kernel.kernel->gang = x.blocks > 1 ? x.blocks : 0;
+    x.kernel.kernel->blocks_per_group = x.blocks > 1 ? x.blocks : 0;
     x.kernel.kernel->is_cluster = !is_grid;
     if (is_grid) {
         struct loop_size count = {x.rows, NULL};
@@ -357,10 +357,10 @@ void blocks_lower(struct lowering *l, const struct form *form, const struct kern
     outer.builder = &b;
     x.team = gpu_make_team(a, x.kernel.thread, x.threads, 1);
     x.rank = build_op(&x, LOOP_MOD, x.kernel.block, build_int(&x, x.blocks));
-    x.gang = build_op(&x, LOOP_DIV, x.kernel.block, build_int(&x, x.blocks));
+    x.group = build_op(&x, LOOP_DIV, x.kernel.block, build_int(&x, x.blocks));
     make_kept(&x);
     struct scope s = scope_inside(&outer, &b);
-    x.row = loop_let(&b, "row", x.gang);
+    x.row = loop_let(&b, "row", x.group);
     if (is_grid) {
         struct loop_for f = {"row", x.row, n_rows, x.rows, false};
         x.row = loop_open_for(&b, &f, &inner);

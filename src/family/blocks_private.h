@@ -18,8 +18,8 @@ struct blocks_build {
     struct gpu_team team;
     struct gpu_walk walk;
     struct gpu_edge edge;
-    const struct loop_expr *rank, *gang, *row;
-    struct loop_buffer *counts;  // of a gang that is no cluster
+    const struct loop_expr *rank, *group, *row;
+    struct loop_buffer *counts;  // of a group that is no cluster
     int now;                     // the walk being built, from 1
     node_id *folded;             // the reductions of this walk
     struct loop_buffer **kept;   // per node: registers, or a shared array

@@ -253,7 +253,7 @@ static double class_seconds(const struct conv_form *f, const struct conv_class *
     double terms = (double)f->in * (double)c->taps;
     int64_t step = c->axis[conv_cpu_column_axis(f)].in_step;
     double product = kernels * (terms * term_cycles(&z, step) + turns * (20 + 2 * z.n_sums));
-    // gcc 12 holds elements of the image beside the sums: of 28 sums it moves some to the stack.
+    // gcc 12 holds elements of the image next to the sums: of 28 sums it moves some to the stack.
     if (z.n_sums + z.n_vectors > registers_of(t) * 3 / 4)
         product *= 1.15;
     // Panels of a turn that leave the first cache come from the second one, a line in three cycles.

@@ -12,20 +12,15 @@
 #include "family/access.h"
 #include "family/conv_form.h"
 #include "family/gpu.h"
+#include "family/knobs.h"
 
 static const int threads_grid[] = {32, 64, 128, 256, 512, -1};
 static const int lines_grid[] = {1, 2, 4, 8, -1};
 static const int items_grid[] = {1, 2, 4, 8, 16, -1};
 
 static const struct knob knobs[] = {
-    {.name = "threads",
-     .summary = "threads along the last axis",
-     .n_parts = 1,
-     .grid = {threads_grid}},
-    {.name = "lines",
-     .summary = "groups of results that a block has below each other",
-     .n_parts = 1,
-     .grid = {lines_grid}},
+    KNOB_THREADS_ALONG(threads_grid),
+    KNOB_LINES(lines_grid),
     {.name = "items", .summary = "results of a thread", .n_parts = 1, .grid = {items_grid}},
     {0},
 };

@@ -5,7 +5,7 @@
 #include "family/conv_wgmma_build.h"
 
 // Where the sums of a thread lie in the tile.
-struct own_place {
+struct thread_sums {
     const struct loop_expr *lane, *warp;  // the warp among those of the block
     const struct loop_expr *first;        // row of the tile that the warp begins with
 };
@@ -96,7 +96,7 @@ static bool has_lanes(const struct conv_build *x, int lanes) {
 // ---- results straight from registers
 
 static void store_rows(const struct conv_build *x, struct loop_builder *b,
-                       const struct own_place *p, const struct cell *c, const struct loop_expr *j,
+                       const struct thread_sums *p, const struct cell *c, const struct loop_expr *j,
                        const struct loop_expr *lane, int lanes) {
     struct loop_builder by_row, guard;
     struct axis_map map = identity(x);
@@ -117,7 +117,7 @@ static void store_rows(const struct conv_build *x, struct loop_builder *b,
 }
 
 static void store_straight(const struct conv_build *x, struct loop_builder *b,
-                           const struct own_place *p) {
+                           const struct thread_sums *p) {
     struct loop_builder by_column, by_lane, guard[GUARDS_MAX];
     int lanes = has_lanes(x, 2) ? 2 : 1;
     const struct loop_expr *j = open_unrolled(x, b, "j", x->z.tile_columns / 8, &by_column);
@@ -143,7 +143,7 @@ static int columns_of(const struct loop_buffer *passage) {
 // Pieces of 16 bytes change places, so that eight rows lie in different banks.
 static const struct loop_expr *passage_at(const struct conv_build *x,
                                           const struct loop_buffer *passage,
-                                          const struct own_place *p, const struct loop_expr *row,
+                                          const struct thread_sums *p, const struct loop_expr *row,
                                           const struct loop_expr *column) {
     int line = columns_of(passage), each = line / 8;
     const struct loop_expr *at = add(x, times(x, p->warp, 16), row);
@@ -152,19 +152,20 @@ static const struct loop_expr *passage_at(const struct conv_build *x,
 }
 
 // Which part of the sums passes: 64 rows of the warpgroup, some columns of the tile.
-struct passing {
+struct store_part {
     int value, width;
     const struct loop_expr *part, *columns;
 };
 
-static const struct loop_expr *passing_row(const struct conv_build *x, const struct own_place *p,
-                                           const struct passing *g, const struct loop_expr *own) {
+static const struct loop_expr *passing_row(const struct conv_build *x, const struct thread_sums *p,
+                                           const struct store_part *g,
+                                           const struct loop_expr *own) {
     return add(x, p->first, add(x, times(x, g->part, WGMMA_ROWS), own));
 }
 
-static void fill_rows(const struct conv_build *x, struct loop_builder *b, const struct own_place *p,
-                      const struct passing *g, const struct cell *c, const struct loop_expr *j,
-                      const struct loop_expr *lane, int lanes) {
+static void fill_rows(const struct conv_build *x, struct loop_builder *b,
+                      const struct thread_sums *p, const struct store_part *g, const struct cell *c,
+                      const struct loop_expr *j, const struct loop_expr *lane, int lanes) {
     struct loop_builder by_row, guard;
     struct axis_map map = identity(x);
     const struct loop_expr *half = open_unrolled(x, b, "half", 2, &by_row);
@@ -185,7 +186,7 @@ static void fill_rows(const struct conv_build *x, struct loop_builder *b, const 
 }
 
 static void fill_passage(const struct conv_build *x, struct loop_builder *b,
-                         const struct own_place *p, const struct passing *g) {
+                         const struct thread_sums *p, const struct store_part *g) {
     struct loop_builder by_column, by_lane, guard[GUARDS_MAX];
     int lanes = has_lanes(x, 2) ? 2 : 1;
     const struct loop_expr *j = open_unrolled(x, b, "j", g->width / 8, &by_column);
@@ -206,7 +207,7 @@ static void fill_passage(const struct conv_build *x, struct loop_builder *b,
 
 // Neighbouring threads have neighbouring pieces of a row.
 static void empty_passage(const struct conv_build *x, struct loop_builder *b,
-                          const struct own_place *p, const struct passing *g) {
+                          const struct thread_sums *p, const struct store_part *g) {
     struct loop_builder inner, guard[GUARDS_MAX], inside;
     struct axis_map map = identity(x);
     const struct shape *shape = &x->l->region->graph->nodes[x->l->region->value[g->value]].shape;
@@ -238,9 +239,9 @@ static void empty_passage(const struct conv_build *x, struct loop_builder *b,
 }
 
 static void store_by_passage(const struct conv_build *x, struct loop_builder *b,
-                             const struct own_place *p, int v) {
+                             const struct thread_sums *p, int v) {
     struct loop_builder by_columns, by_part;
-    struct passing g = {.value = v, .width = columns_of(x->passage[v])};
+    struct store_part g = {.value = v, .width = columns_of(x->passage[v])};
     g.columns = open_unrolled(x, b, "c", x->z.tile_columns / g.width, &by_columns);
     g.part = open_unrolled(x, &by_columns, "part", x->z.own / WGMMA_ROWS, &by_part);
     // Nobody reads what was there before.
@@ -320,7 +321,7 @@ static const struct loop_expr *sum_terms(const struct conv_build *x, struct loop
 }
 
 static void store_again(const struct conv_build *x, struct loop_builder *b,
-                        const struct own_place *p) {
+                        const struct thread_sums *p) {
     struct loop_program *program = x->l->program;
     struct terms t = {.factor = loop_register(program, "factor", 1, 1),
                       .other = loop_register(program, "other", 1, 1),
@@ -356,7 +357,7 @@ static void store_again(const struct conv_build *x, struct loop_builder *b,
 // ---- a tile
 
 static void store_tile(const struct conv_build *x, struct loop_builder *b,
-                       const struct own_place *p) {
+                       const struct thread_sums *p) {
     bool straight = false;
     for (int v = 0; v < x->l->region->n_values; v++) {
         straight |= !x->passage[v];
@@ -369,7 +370,7 @@ static void store_tile(const struct conv_build *x, struct loop_builder *b,
 
 void conv_wgmma_store(struct conv_build *x, struct loop_builder *b) {
     struct loop_builder inner;
-    struct own_place p;
+    struct thread_sums p;
     p.lane = loop_let(b, "lane", rest(x, x->thread, GPU_WARP));
     p.warp = loop_let(b, "warp", quotient(x, x->thread, GPU_WARP));
     const struct loop_expr *own =

@@ -227,7 +227,7 @@ bool legal_lanes(const struct kernel_stage *s, int64_t lanes, struct objection *
     return vec == 1 || lanes != 1 ||
            objection(why, "vec",
                      "vec %d takes neighbours side by side, and here an index, a condition or a "
-                     "type stands in the way: the nearest is vec 1",
+                     "type rules vectors out: the nearest is vec 1",
                      vec);
 }
 

@@ -198,7 +198,7 @@ static bool mark_parts(struct form *f, const bool *before, const bool *after,
     return true;
 }
 
-// A value that does not hang on the anchor is computed at the epilogue's places, if it has them.
+// A value that does not depend on the anchor is computed at the epilogue's places, if it has them.
 static bool check_values(const struct form *f, const bool *after, struct form_reject *why) {
     const struct region *r = f->region;
     const struct shape *shape = &r->graph->nodes[f->anchor].shape;

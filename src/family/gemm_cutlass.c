@@ -116,7 +116,7 @@ static int add_operation(struct building *b, const struct node *n, const struct 
     struct epilogue_step s = {.kind = EPILOGUE_OP, .op = n->op};
     bool is_round = n->op == OP_CAST && cutlass_rounds_to(n->dtype);
     bool is_known = n->dtype == DTYPE_BOOL || dtype_is_float(n->dtype);
-    if (!is_round && (!epilogue_takes(n->op) || !is_known)) {
+    if (!is_round && (!epilogue_allows(n->op) || !is_known)) {
         objection(b->why, NULL,
                   "%s is %s of %s, which an epilogue for CUTLASS does not have; materialise its "
                   "argument first, or take wgmma",

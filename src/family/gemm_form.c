@@ -160,8 +160,8 @@ void gemm_build_space(struct lowering *l, const struct gemm_form *f) {
 bool gemm_moves_vectors(const struct form *f, struct objection *why) {
     return f->gemm->has_vectors ||
            objection(why, NULL,
-                     "gemm moves vectors, and an index, a condition or a type in an operand of "
-                     "%s stands in the way; materialise it first",
+                     "gemm moves vectors, which an index, a condition or a type in an operand of "
+                     "%s rules out; materialise it first",
                      f->region->graph->nodes[f->gemm->anchor].name);
 }
 

@@ -23,12 +23,12 @@ struct gemm_form {
     bool is_whole;                      // a sum of whole numbers, of 32 bits
     bool is_f8;                         // both operands are materialised values of f8
     bool has_pairs;                     // results are computed and stored by pairs of columns
-    bool has_vectors;                   // no index, condition or type stands in the way of vectors
+    bool has_vectors;                   // no index, condition or type rules vectors out
     int group_m, group_n, group_k;      // of the space
     int64_t lanes_m, lanes_n, lanes_k;  // along each, as space_lanes() says
 };
 
-// Is a contraction or a window a product: has every window one element, one beside the other, and
+// Is a contraction or a window a product: has every window one element, one next to the other, and
 // all channels?
 bool gemm_is_product(const struct graph *g, node_id n);
 

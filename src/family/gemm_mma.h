@@ -1,4 +1,4 @@
-// What gemm's `mma` emitter is made of, for itself and for whoever multiplies by the same loops
+// What gemm's `mma` emitter is made of, for itself and for emitters that multiply by the same loops
 // (conv_mma.c): the stage's knobs as sizes. gemm_mma.c has knobs, rules and estimates,
 // gemm_mma_lower.c the loops.
 #pragma once

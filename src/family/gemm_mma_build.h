@@ -46,7 +46,7 @@ struct mma_build {
     struct lowering *l;
     struct arena *a;
     const struct mma_operands *operands;
-    const void *ctx;  // of whoever has the operands
+    const void *ctx;  // of the owner of the operands
     node_id anchor;   // the product, and where it is in the space
     struct axis_map at;
     int pair;  // columns that are stored at once: 1 or 2

@@ -161,12 +161,12 @@ const struct wgmma_side *wgmma_shared(const struct wgmma_sizes *z) {
     return is_row || (!is_column && z->lhs.width > z->rhs.width) ? &z->lhs : &z->rhs;
 }
 
-int64_t wgmma_reach(const struct wgmma_sizes *z, const struct wgmma_side *s) {
+int64_t wgmma_cluster_extent(const struct wgmma_sizes *z, const struct wgmma_side *s) {
     return (int64_t)s->width * (z->cluster > 1 && s != wgmma_shared(z) ? z->cluster : 1);
 }
 
 int64_t wgmma_tiles(const struct wgmma_sizes *z) {
-    int64_t high = wgmma_reach(z, &z->lhs), wide = wgmma_reach(z, &z->rhs);
+    int64_t high = wgmma_cluster_extent(z, &z->lhs), wide = wgmma_cluster_extent(z, &z->rhs);
     return z->batch * ((z->m + high - 1) / high) * ((z->n + wide - 1) / wide) *
            (z->cluster > 1 ? z->cluster : 1);
 }
@@ -424,6 +424,31 @@ bool wgmma_fill_stages(const struct emitter *e, const struct form *f, const stru
             return true;
     }
     return false;
+}
+
+static bool set_plain_shape(const struct emitter *e, const struct form *f, const struct target *t,
+                            struct kernel_stage *s, const struct wgmma_shape *r) {
+    stage_set(s, "tile", 0, r->rows);
+    stage_set(s, "tile", 1, r->columns);
+    stage_set(s, "warpgroups", 0, r->warpgroups);
+    if (emitter_knob(e, "apart"))
+        stage_set(s, "apart", 0, r->apart);
+    return wgmma_fill_stages(e, f, t, s, 8);
+}
+
+void wgmma_choose_shape(const struct emitter *e, const struct form *f, const struct target *t,
+                        struct kernel_stage *s, const struct wgmma_shape *candidates, int n) {
+    const struct wgmma_shape *best = &candidates[n - 1];
+    double least = INFINITY;
+    for (int i = 0; i < n; i++) {
+        double seconds =
+            set_plain_shape(e, f, t, s, &candidates[i]) ? e->estimate(f, t, s) : INFINITY;
+        if (seconds < least) {
+            least = seconds;
+            best = &candidates[i];
+        }
+    }
+    set_plain_shape(e, f, t, s, best);
 }
 
 static bool set_shape(const struct form *f, const struct target *t, struct kernel_stage *s,

@@ -70,7 +70,7 @@ enum { WGMMA_STAGED = 16 * 64 };
 enum { WGMMA_BOX_BYTES = 16 * 128 };
 bool wgmma_set_boxes(struct wgmma_sizes *z, const struct region *r, const struct gemm_form *g);
 
-// gemm_wgmma_takes.c: sets the sides, and how they are multiplied.
+// gemm_wgmma_accepts.c: sets the sides, and how they are multiplied.
 void wgmma_find_sides(const struct form *f, struct wgmma_sizes *z);
 // requires: the form is one that the emitter accepts.
 struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_stage *s);
@@ -83,7 +83,7 @@ int64_t wgmma_tiles(const struct wgmma_sizes *z);
 // The operand that blocks of a cluster share: the wider one, or the one that has a single tile.
 // Rows or columns of results of a cluster's tiles together.
 const struct wgmma_side *wgmma_shared(const struct wgmma_sizes *z);
-int64_t wgmma_reach(const struct wgmma_sizes *z, const struct wgmma_side *s);
+int64_t wgmma_cluster_extent(const struct wgmma_sizes *z, const struct wgmma_side *s);
 // Slices that a block has of a tile; the last of several may have fewer.
 int64_t wgmma_slices_each(const struct wgmma_sizes *z);
 
@@ -99,7 +99,7 @@ bool wgmma_runs_on(const struct target *t);
 // Seconds of a tile: products, while slices are brought.
 double wgmma_tile_seconds(const struct wgmma_sizes *z, const struct target *t);
 
-// gemm's own rows, for whoever does something else with the sums.
+// gemm's own rows, for emitters that do something else with the sums.
 bool wgmma_accepts(const struct form *f, const struct target *t, struct objection *why);
 bool wgmma_is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
                     struct objection *why);
@@ -109,5 +109,14 @@ double wgmma_estimate(const struct form *f, const struct target *t, const struct
 // of the stage is not legal even with two.
 bool wgmma_fill_stages(const struct emitter *e, const struct form *f, const struct target *t,
                        struct kernel_stage *s, int most);
+
+// A tile that a stage may begin with; `apart` is set where the emitter has that knob.
+struct wgmma_shape {
+    int rows, columns, warpgroups, apart;
+};
+// Sets the legal one of `n` candidates that should be fastest by the emitter's estimate, with as
+// many slices as there is room for; the last one where none is legal.
+void wgmma_choose_shape(const struct emitter *e, const struct form *f, const struct target *t,
+                        struct kernel_stage *s, const struct wgmma_shape *candidates, int n);
 
 void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *s);

@@ -28,7 +28,7 @@
 // along the one that they do not share.
 static const struct loop_expr *first_of(const struct wgmma_build *x, const struct wgmma_tile *t,
                                         const struct loop_expr *tile) {
-    const struct loop_expr *first = times(x, tile, wgmma_reach(&x->z, t->s));
+    const struct loop_expr *first = times(x, tile, wgmma_cluster_extent(&x->z, t->s));
     if (!x->rank || t->s == wgmma_shared(&x->z))
         return first;
     return add(x, first, times(x, x->rank, t->s->width));
@@ -38,7 +38,8 @@ static const struct loop_expr *first_of(const struct wgmma_build *x, const struc
 // the same operands.
 void wgmma_place_tile(struct wgmma_build *x, struct loop_builder *b, const struct loop_expr *tile,
                       const struct loop_expr *down) {
-    int64_t high = wgmma_reach(&x->z, &x->z.lhs), wide = wgmma_reach(&x->z, &x->z.rhs);
+    int64_t high = wgmma_cluster_extent(&x->z, &x->z.lhs),
+            wide = wgmma_cluster_extent(&x->z, &x->z.rhs);
     int64_t all = (x->z.m + high - 1) / high, right = (x->z.n + wide - 1) / wide;
     int64_t group = x->z.group < all ? x->z.group : all;
     bool is_known = down->op == LOOP_CONST;
@@ -100,7 +101,7 @@ static void open_matrices(struct wgmma_build *x, struct loop_builder *b,
     x->matrix = quotient(x, tile, each);
     scope_split(&x->batch, x->matrix, 0, x->form->group_m);
     x->rows_end = x->l->space.extent[x->lhs.group];
-    int64_t high = wgmma_reach(&x->z, &x->z.lhs);
+    int64_t high = wgmma_cluster_extent(&x->z, &x->z.lhs);
     wgmma_place_tile(x, inner, rest(x, tile, each), num(x, (x->z.m + high - 1) / high));
 }
 
@@ -378,7 +379,7 @@ static void make_barriers(const struct wgmma_build *x, struct loop_builder *b) {
     loop_close(b, &one);
     // Others arrive here, or copy, only when all are made.
     if (x->rank)
-        loop_meet(b, NULL, NULL);
+        loop_group_barrier(b, NULL, NULL);
     else
         loop_barrier(b);
 }
@@ -406,7 +407,7 @@ static void open_consumers(struct wgmma_build *x, struct loop_builder *b, int tu
 }
 
 // One thread of the first warpgroup copies; all of it gives up registers. Three of its warps
-// compute what is computed on its way, beside that thread.
+// compute what is computed on its way, while that thread copies.
 static void make_copying(struct wgmma_build *x, struct loop_builder *b) {
     struct loop_builder role, one;
     bool gives = x->z.consumers == 2;
@@ -439,9 +440,9 @@ void wgmma_build_kernel(struct wgmma_build *x, const char *suffix) {
     struct gpu_kernel k = gpu_open_kernel(x->l, arena_printf(x->a, "%s_%s", x->name, suffix),
                                           num(x, x->blocks * x->z.split), x->z.threads, &b);
     k.kernel->min_blocks = 1;
-    int gang = x->z.split > 1 ? x->z.split : x->z.cluster;
-    k.kernel->gang = gang > 1 ? gang : 0;
-    k.kernel->is_cluster = gang > 1;
+    int group = x->z.split > 1 ? x->z.split : x->z.cluster;
+    k.kernel->blocks_per_group = group > 1 ? group : 0;
+    k.kernel->is_cluster = group > 1;
     struct scope top = {.lowering = x->l, .lane_group = -1, .lanes = 1, .builder = &b};
     x->top = &top;
     x->block = k.block;
@@ -466,7 +467,7 @@ void wgmma_build_kernel(struct wgmma_build *x, const char *suffix) {
         wgmma_combine(x, &b);
     // Nobody ends while others copy to it or arrive at its barriers.
     if (x->rank)
-        loop_meet(&b, NULL, NULL);
+        loop_group_barrier(&b, NULL, NULL);
 }
 
 void wgmma_begin(struct wgmma_build *x, struct lowering *l, const struct form *f,

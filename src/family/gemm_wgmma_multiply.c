@@ -264,7 +264,7 @@ void wgmma_consume(struct wgmma_build *x, struct loop_builder *b) {
 void wgmma_combine(struct wgmma_build *x, struct loop_builder *b) {
     struct loop_builder some;
     struct wgmma_loops loops;
-    loop_meet(b, NULL, NULL);
+    loop_group_barrier(b, NULL, NULL);
     loop_open_if(b, num(x, WGMMA_GROUP - 1), x->thread, &some);
     wgmma_store_shares(x, wgmma_open_tiles(x, &some, &loops));
     wgmma_close_tiles(x, &some, &loops);

@@ -61,7 +61,7 @@ static struct piece find_piece(const struct wgmma_build *x, struct loop_builder 
 // The last row or column there is, beyond it.
 static const struct loop_expr *near(const struct wgmma_build *x, const struct wgmma_tile *t,
                                     const struct loop_expr *stay) {
-    if (t->s->size % wgmma_reach(&x->z, t->s) == 0)
+    if (t->s->size % wgmma_cluster_extent(&x->z, t->s) == 0)
         return stay;
     int64_t last = t->s->along_k ? 1 : PIECE;
     const struct loop_expr *extent = x->l->space.extent[t->group];

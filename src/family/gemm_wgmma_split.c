@@ -26,15 +26,15 @@
 #include <math.h>
 
 enum {
-    BLOCK = 512,          // threads that have columns
-    ROWS = 256,           // threads that have short rows
-    SHORT_ROW = 1024,     // elements that a warp has to itself
-    KEPT = 32,            // floats of a thread that are kept
-    STRIP = 32,           // columns
-    GANG_MAX = 8,         // blocks of a cluster
-    EXPONENT = 14,        // of the largest magnitude
-    EXPONENT_MIN = -112,  // of a peak: below it f16 has all bits that f32 has
-    SMALL_SHARE = 16,     // one of so many elements may be small
+    BLOCK = 512,           // threads that have columns
+    ROWS = 256,            // threads that have short rows
+    SHORT_ROW = 1024,      // elements that a warp has to itself
+    KEPT = 32,             // floats of a thread that are kept
+    STRIP = 32,            // columns
+    GROUP_BLOCKS_MAX = 8,  // blocks of a cluster
+    EXPONENT = 14,         // of the largest magnitude
+    EXPONENT_MIN = -112,   // of a peak: below it f16 has all bits that f32 has
+    SMALL_SHARE = 16,      // one of so many elements may be small
     UNROLL = 4
 };
 
@@ -46,7 +46,7 @@ struct pass {
     struct wgmma_tile *t;
     bool is_lhs;
     const char *name;
-    int vec, gang;
+    int vec, group_blocks;
     const struct loop_expr *block, *thread;
     struct scope *at;                    // row of the left, or columns of the right, fixed
     const struct loop_expr *matrix;      // of the batch
@@ -218,14 +218,14 @@ static struct gpu_kernel open_kernel(struct pass *p, int64_t blocks, int threads
                                           num(p->x, blocks), threads, b);
     p->block = k.block;
     p->thread = k.thread;
-    // What comes after may begin beside it; the right operand's does so itself.
+    // What comes after may begin while it runs; the right operand's does so itself.
     k.kernel->is_programmatic = !p->is_lhs;
     loop_intrinsic(b, INTRINSIC_LAUNCH_NEXT, NULL);
     return k;
 }
 
 // Both operands are split at the same time, since neither reads or writes what the other does;
-// whoever waits for the right one waits for both.
+// waiting for the right one waits for both.
 static void close_kernel(struct pass *p, struct loop_builder *b) {
     if (!p->is_lhs)
         loop_intrinsic(b, INTRINSIC_LAUNCH_WAIT, NULL);
@@ -269,17 +269,17 @@ static void split_along(struct pass *p) {
 // Where threads of a block meet: one of the first `width` threads for each column.
 struct strip {
     int columns, lanes, width;  // threads side by side and one above the other; columns in all
-    const struct loop_expr *rank, *column, *lane;  // rank: the block's in the gang
+    const struct loop_expr *rank, *column, *lane;  // rank: the block's in its group
     struct loop_buffer *shared;                    // scales, factors and peak: [5][width]
 };
 
-// The same of all blocks of the gang: `all` has what this one has.
-static void gather_gang(struct pass *p, struct loop_builder *b, struct gpu_fold *f,
-                        const struct strip *strip, struct loop_buffer *all,
-                        struct loop_builder *one) {
+// The same of all blocks of the group: `all` has what this one has.
+static void gather_block_group(struct pass *p, struct loop_builder *b, struct gpu_fold *f,
+                               const struct strip *strip, struct loop_buffer *all,
+                               struct loop_builder *one) {
     struct wgmma_build *x = p->x;
     int64_t strips = (p->t->s->size + strip->width - 1) / strip->width;
-    struct loop_size shape[] = {{matrices(x, p->t->s) * strips * p->gang, NULL},
+    struct loop_size shape[] = {{matrices(x, p->t->s) * strips * p->group_blocks, NULL},
                                 {strip->width, NULL}};
     struct loop_buffer *parts =
         loop_global_of(x->l->program, arena_printf(x->a, "%s_%s", p->name, f->name), LOOP_SCRATCH,
@@ -288,11 +288,11 @@ static void gather_gang(struct pass *p, struct loop_builder *b, struct gpu_fold 
     loop_store(one, parts, add(x, times(x, p->block, strip->width), p->thread),
                loop_load(x->a, all, zero, 1, 1), false);
     loop_close(b, one);
-    loop_meet(b, NULL, NULL);
+    loop_group_barrier(b, NULL, NULL);
     loop_open_if(b, p->thread, num(x, strip->width), one);
-    const struct loop_expr *gang = quotient(x, p->block, p->gang);
-    for (int i = 0; i < p->gang; i++) {
-        const struct loop_expr *other = add(x, times(x, gang, p->gang), num(x, i));
+    const struct loop_expr *group = quotient(x, p->block, p->group_blocks);
+    for (int i = 0; i < p->group_blocks; i++) {
+        const struct loop_expr *other = add(x, times(x, group, p->group_blocks), num(x, i));
         const struct loop_expr *at = add(x, times(x, other, strip->width), p->thread);
         const struct loop_expr *v = loop_load(x->a, parts, at, 1, 1);
         loop_store(one, all, zero, i ? op2(p, f->op, loop_load(x->a, all, zero, 1, 1), v) : v,
@@ -343,8 +343,8 @@ static const struct loop_expr *gather(struct pass *p, struct loop_builder *b, st
     }
     loop_open_if(b, p->thread, num(x, strip->width), one);
     fold_rows(p, one, f, parts, all, zero, p->thread, WARPS);
-    if (p->gang > 1)
-        gather_gang(p, b, f, strip, all, one);
+    if (p->group_blocks > 1)
+        gather_block_group(p, b, f, strip, all, one);
     return loop_let(one, f->name, loop_load(x->a, all, zero, 1, 1));
 }
 
@@ -392,14 +392,14 @@ static int64_t count_strips(const struct pass *p) {
 }
 
 // As many blocks along K as keep what they read and give every multiprocessor some.
-static int gang_of(const struct pass *p) {
+static int blocks_per_group(const struct pass *p) {
     int64_t k = p->x->z.k, lanes = BLOCK / (STRIP / p->vec);
     double blocks = (double)matrices(p->x, p->t->s) * (double)count_strips(p);
-    int gang = 1;
-    while (gang < GANG_MAX && k / (2 * gang) >= lanes &&
-           (blocks * gang < 1.5 * p->x->l->sms || (k + gang - 1) / gang * p->vec > KEPT * lanes))
-        gang *= 2;
-    return gang;
+    int group = 1;
+    while (group < GROUP_BLOCKS_MAX && k / (2 * group) >= lanes &&
+           (blocks * group < 1.5 * p->x->l->sms || (k + group - 1) / group * p->vec > KEPT * lanes))
+        group *= 2;
+    return group;
 }
 
 static void split_across(struct pass *p) {
@@ -408,19 +408,19 @@ static void split_across(struct pass *p) {
     const struct wgmma_side *s = p->t->s;
     struct strip strip = {.columns = STRIP / p->vec, .width = STRIP};
     struct loop_size shape[] = {{5, NULL}, {STRIP, NULL}};
-    p->gang = gang_of(p);
-    int64_t strips = count_strips(p), span = (x->z.k + p->gang - 1) / p->gang;
-    struct gpu_kernel k = open_kernel(p, matrices(x, s) * strips * p->gang, BLOCK, b);
+    p->group_blocks = blocks_per_group(p);
+    int64_t strips = count_strips(p), span = (x->z.k + p->group_blocks - 1) / p->group_blocks;
+    struct gpu_kernel k = open_kernel(p, matrices(x, s) * strips * p->group_blocks, BLOCK, b);
     k.kernel->min_blocks = 2;
-    k.kernel->gang = p->gang > 1 ? p->gang : 0;
-    k.kernel->is_cluster = p->gang > 1;
+    k.kernel->blocks_per_group = p->group_blocks > 1 ? p->group_blocks : 0;
+    k.kernel->is_cluster = p->group_blocks > 1;
     struct scope outer = {.lowering = x->l, .lane_group = -1, .lanes = 1, .builder = b};
     strip.lanes = BLOCK / strip.columns;
     strip.column = loop_let(b, "column", rest(x, p->thread, strip.columns));
     strip.lane = loop_let(b, "lane", quotient(x, p->thread, strip.columns));
-    strip.rank = rest(x, p->block, p->gang);
+    strip.rank = rest(x, p->block, p->group_blocks);
     strip.shared = loop_shared_of(x->l->program, "scales", DTYPE_F32, shape, 2);
-    const struct loop_expr *number = quotient(x, p->block, p->gang);
+    const struct loop_expr *number = quotient(x, p->block, p->group_blocks);
     p->matrix = quotient(x, number, strips);
     const struct loop_expr *first =
         loop_let(b, "first", times(x, rest(x, number, strips), strip.width));

@@ -367,7 +367,7 @@ static void lower_across(struct reduce_build *x) {
 // The second kernel of a split reduction: it reduces `partial`, one result per row (along: a
 // warp for each, of many parts a block) or per column (across: a thread for each).
 
-struct ending {
+struct second_kernel {
     struct reduce_build *build;
     const struct loop_buffer *partial;
     const struct loop_expr *row, *count;
@@ -375,7 +375,7 @@ struct ending {
 
 static void add_partial(void *ctx, struct loop_builder *b, const struct loop_expr *j,
                         const struct loop_expr *item) {
-    struct ending *e = ctx;
+    struct second_kernel *e = ctx;
     struct reduce_build *x = e->build;
     (void)item;
     const struct loop_expr *at =
@@ -388,7 +388,7 @@ static void add_partial(void *ctx, struct loop_builder *b, const struct loop_exp
 static void lower_ending(struct reduce_build *x) {
     struct arena *a = x->l->arena;
     struct scope outer = {.lowering = x->l, .lane_group = -1, .lanes = 1};
-    struct ending e = {.build = x, .partial = x->partial};
+    struct second_kernel e = {.build = x, .partial = x->partial};
     e.count = scope_count(&outer, 0, x->f.n_kept);
     x->partial = NULL;
     int threads = x->f.across ? 1 : GPU_WARP, rows = x->f.across ? FINISH_BLOCK : FINISH_ROWS;

@@ -1,25 +1,24 @@
 // map: elementwise regions, with views in any place. The space is the values' own axes;
 // a block takes a run of the innermost group, or several whole ones.
 #include "base/arena.h"
-#include "family/ahead.h"
-#include "family/deal.h"
 #include "family/emitter.h"
+#include "family/knobs.h"
 #include "family/map_form.h"
+#include "family/partition.h"
+#include "family/prefetch.h"
 
-static const int vec_grid[] = {1, 4, 8, 16, -1};
 static const int unroll_grid[] = {1, 2, 4, 8, -1};
 static const int grain_grid[] = {1024,  2048,   4096,   8192,   16384,   32768,
                                  65536, 131072, 262144, 524288, 1048576, -1};
-static const char *const store_words[] = {"cached", "stream", NULL};
 
 static const struct knob knobs[] = {
-    {.name = "vec", .summary = "lanes of a vector", .n_parts = 1, .grid = {vec_grid}},
+    KNOB_CPU_VEC,
     {.name = "unroll",
      .summary = "vectors per turn of the loop",
      .n_parts = 1,
      .grid = {unroll_grid}},
     {.name = "grain", .summary = "elements per block", .n_parts = 1, .grid = {grain_grid}},
-    {.name = "store", .summary = "through the caches or past them", .words = store_words},
+    KNOB_CPU_STORE,
     {0},
 };
 
@@ -32,7 +31,7 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
     struct arena scratch = {0};
     struct lowering l = {.arena = &scratch, .region = f->region};
     map_build_space(&l);
-    struct deal d = deal_out(&l.space, l.space.n_groups, stage_number(s, "grain", 0));
+    struct partition d = partition_space(&l.space, l.space.n_groups, stage_number(s, "grain", 0));
     arena_reset(&scratch);
     return legal_stream(s, d.n_rows > 1 ? d.n_columns : 0, why);
 }
@@ -127,7 +126,7 @@ static void store_values(void *ctx, struct scope *s, const struct loop_expr *cop
         int rank = body->region->graph->nodes[body->region->value[i]].shape.rank;
         struct axis_map map = map_identity(rank);
         if (body->asks)
-            ahead_ask(s, body->region->value[i], &map);
+            prefetch_value(s, body->region->value[i], &map);
         point_store(s, i, &map, body->stream);
     }
 }
@@ -138,14 +137,14 @@ static void lower(struct lowering *l, const struct form *f, const struct kernel_
     l->is_quick_gelu = is_narrow(l->region);
     struct body body = {.region = l->region,
                         .stream = stage_word_is(stage, "store", "stream"),
-                        .asks = ahead_is_worth(l->region)};
+                        .asks = prefetch_is_worth(l->region)};
     find_rows(l, &body);
-    struct deal_kernel k = {.name = arena_printf(l->arena, "%s_map", stage->values[0]),
-                            .n_groups = l->space.n_groups,
-                            .grain = stage_number(stage, "grain", 0),
-                            .lanes = stage_number(stage, "vec", 0),
-                            .unroll = stage_number(stage, "unroll", 0)};
-    deal_kernel(l, &k, store_values, &body);
+    struct partition_kernel k = {.name = arena_printf(l->arena, "%s_map", stage->values[0]),
+                                 .n_groups = l->space.n_groups,
+                                 .grain = stage_number(stage, "grain", 0),
+                                 .lanes = stage_number(stage, "vec", 0),
+                                 .unroll = stage_number(stage, "unroll", 0)};
+    partition_kernel(l, &k, store_values, &body);
 }
 
 static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {

@@ -189,3 +189,15 @@ bool map_find_crossing(const struct region *r, struct map_crossing *c) {
     arena_reset(&scratch);
     return across != last && is_last && c->n_across > 1;
 }
+
+bool map_accepts_crossing(const struct form *f, const struct target *t, struct objection *why) {
+    (void)t;
+    struct map_crossing c;
+    return map_find_crossing(f->region, &c) ||
+           objection(why, NULL, "nothing is read across the last axis of %s",
+                     f->region->value_name[0]);
+}
+
+int64_t map_count_tiles(const struct map_crossing *c, int along, int across) {
+    return c->n_outer * ((c->n_across + across - 1) / across) * ((c->n_last + along - 1) / along);
+}

@@ -5,7 +5,7 @@
 
 bool map_find(struct form *f, struct objection *why);
 
-// The space: the values' own axes, grouped where no access tells them apart.
+// The space: the values' own axes, grouped where no access distinguishes them.
 void map_build_space(struct lowering *l);
 
 // What is read across: its last axis is another one than the values'. Those of one region that lie
@@ -25,6 +25,10 @@ struct map_crossing {
 };
 // False: there is none.
 bool map_find_crossing(const struct region *r, struct map_crossing *c);
+// For the emitters that do so by tiles: does the form have one (emitter.h); and blocks of tiles of
+// so many elements along the last axis and across it.
+bool map_accepts_crossing(const struct form *f, const struct target *t, struct objection *why);
+int64_t map_count_tiles(const struct map_crossing *c, int along, int across);
 
 // Values of one table's rows that indices ask for, and what is computed of them by element.
 struct map_rows {

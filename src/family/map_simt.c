@@ -5,18 +5,18 @@
 
 #include "base/arena.h"
 #include "family/gpu.h"
+#include "family/knobs.h"
 #include "family/map_form.h"
 
 static const int block_grid[] = {64, 128, 256, 512, 1024, -1};
 static const int vec_grid[] = {1, 2, 4, -1};
 static const int items_grid[] = {1, 2, 4, 8, -1};
-static const char *const store_words[] = {"cached", "stream", NULL};
 
 static const struct knob knobs[] = {
     {.name = "block", .summary = "threads of a block", .n_parts = 1, .grid = {block_grid}},
     {.name = "vec", .summary = "elements moved at once", .n_parts = 1, .grid = {vec_grid}},
     {.name = "items", .summary = "vectors per thread", .n_parts = 1, .grid = {items_grid}},
-    {.name = "store", .summary = "keep results in the caches or not", .words = store_words},
+    KNOB_GPU_STORE,
     {0},
 };
 

@@ -5,12 +5,12 @@
 // memory, are apart there.
 #include "base/arena.h"
 #include "family/gpu.h"
+#include "family/knobs.h"
 #include "family/map_form.h"
 
 static const int tile_grid[] = {32, 64, -1};
 static const int rows_grid[] = {2, 4, 8, 16, 32, -1};
 static const int vec_grid[] = {1, 2, -1};
-static const char *const store_words[] = {"cached", "stream", NULL};
 
 static const struct knob knobs[] = {
     {.name = "tile",
@@ -22,24 +22,12 @@ static const struct knob knobs[] = {
      .n_parts = 1,
      .grid = {rows_grid}},
     {.name = "vec", .summary = "elements moved at once", .n_parts = 1, .grid = {vec_grid}},
-    {.name = "store", .summary = "keep results in the caches or not", .words = store_words},
+    KNOB_GPU_STORE,
     {0},
 };
 
 static int64_t tiles_of(int64_t count, int tile) {
     return (count + tile - 1) / tile;
-}
-
-static int64_t blocks_of(const struct map_crossing *c, int tile) {
-    return c->n_outer * tiles_of(c->n_across, tile) * tiles_of(c->n_last, tile);
-}
-
-static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
-    (void)t;
-    struct map_crossing c;
-    return map_find_crossing(f->region, &c) ||
-           objection(why, NULL, "nothing is read across the last axis of %s",
-                     f->region->value_name[0]);
 }
 
 // Elements of a row in shared memory. Columns of two elements of 16 bits are two rows apart.
@@ -67,7 +55,7 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
         shared += (int64_t)tile * pitch_of(type, tile, vec) * dtype_infos[type].bits / 8;
     }
     return gpu_legal_shared(t, "tile", shared, "tile 32", why) &&
-           gpu_legal_grid("tile", blocks_of(&c, tile), why);
+           gpu_legal_grid("tile", map_count_tiles(&c, tile, tile), why);
 }
 
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
@@ -216,9 +204,9 @@ static void lower(struct lowering *l, const struct form *f, const struct kernel_
         x.shared[i] = loop_shared_of(l->program, arena_printf(l->arena, "%s_tile", n->name),
                                      n->dtype, shape, 2);
     }
-    struct gpu_kernel k =
-        gpu_open_kernel(l, arena_printf(l->arena, "%s_map", stage->values[0]),
-                        loop_int(l->arena, blocks_of(&x.c, x.tile)), x.tile / x.vec * x.rows, &b);
+    struct gpu_kernel k = gpu_open_kernel(l, arena_printf(l->arena, "%s_map", stage->values[0]),
+                                          loop_int(l->arena, map_count_tiles(&x.c, x.tile, x.tile)),
+                                          x.tile / x.vec * x.rows, &b);
     struct scope outer = {.lowering = l, .lane_group = -1, .lanes = 1, .builder = &b};
     place(&x, &k, &outer);
     move_tile(&x, &outer, true);
@@ -236,7 +224,7 @@ static double estimate(const struct form *f, const struct target *t, const struc
     double filled = (double)(tiles_of(c.n_across, tile) * tiles_of(c.n_last, tile)) * tile * tile /
                     ((double)c.n_across * (double)c.n_last);
     struct gpu_traffic traffic = {.bytes = w.bytes_read + w.bytes_written,
-                                  .blocks = (double)blocks_of(&c, tile),
+                                  .blocks = (double)map_count_tiles(&c, tile, tile),
                                   .threads = tile / vec * rows,
                                   .in_flight = 4.0 * c.n_reads * vec * tile / rows};
     // Two bytes of each thread are little at a place; four of them are enough.
@@ -251,7 +239,7 @@ const struct emitter map_tiles = {
     .summary = "elementwise values of something read across, through shared memory",
     .knobs = knobs,
     .runs_on = emitter_runs_on_gpu,
-    .accepts = accepts,
+    .accepts = map_accepts_crossing,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,

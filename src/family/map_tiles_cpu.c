@@ -10,19 +10,18 @@
 // nothing.
 #include "base/arena.h"
 #include "family/emitter.h"
+#include "family/knobs.h"
 #include "family/map_form.h"
 #include "family/sweep.h"
 #include "loop/range.h"
 
-static const int vec_grid[] = {1, 4, 8, 16, -1};
 static const int along_grid[] = {16, 32, 64, 128, 256, -1};
 static const int across_grid[] = {16, 32, 64, 128, 256, -1};
 static const int ahead_grid[] = {0, 1, -1};
 static const char *const turn_words[] = {"array", "registers", NULL};
-static const char *const store_words[] = {"cached", "stream", NULL};
 
 static const struct knob knobs[] = {
-    {.name = "vec", .summary = "lanes of a vector", .n_parts = 1, .grid = {vec_grid}},
+    KNOB_CPU_VEC,
     {.name = "tile",
      .summary = "elements of a tile along the result's last axis, and along the operand's",
      .n_parts = 2,
@@ -34,7 +33,7 @@ static const struct knob knobs[] = {
     {.name = "turn",
      .summary = "what is read across: through a local array, or in registers",
      .words = turn_words},
-    {.name = "store", .summary = "through the caches or past them", .words = store_words},
+    KNOB_CPU_STORE,
     {0},
 };
 
@@ -60,18 +59,6 @@ static const struct loop_expr *op2(const struct build *x, enum loop_op op,
 
 static int64_t tiles_of(int64_t count, int tile) {
     return (count + tile - 1) / tile;
-}
-
-static int64_t blocks_of(const struct map_crossing *c, int along, int across) {
-    return c->n_outer * tiles_of(c->n_across, across) * tiles_of(c->n_last, along);
-}
-
-static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
-    (void)t;
-    struct map_crossing c;
-    return map_find_crossing(f->region, &c) ||
-           objection(why, NULL, "nothing is read across the last axis of %s",
-                     f->region->value_name[0]);
 }
 
 // Registers are turned as floats.
@@ -202,10 +189,10 @@ static void turn_square(const struct build *x, struct loop_builder *b,
             const struct loop_expr *low = row[i], *high = row[i | run];
             if (i & run)
                 continue;
-            row[i] =
-                loop_let(b, "turned", loop_weave(x->l->arena, LOOP_LANES_EVEN, low, high, run));
+            row[i] = loop_let(b, "turned",
+                              loop_interleave(x->l->arena, LOOP_LANES_EVEN, low, high, run));
             row[i | run] =
-                loop_let(b, "turned", loop_weave(x->l->arena, LOOP_LANES_ODD, low, high, run));
+                loop_let(b, "turned", loop_interleave(x->l->arena, LOOP_LANES_ODD, low, high, run));
         }
 }
 
@@ -376,7 +363,7 @@ static void lower(struct lowering *l, const struct form *f, const struct kernel_
     }
     struct loop_kernel *k =
         loop_kernel_new(l->program, arena_printf(l->arena, "%s_map", stage->values[0]),
-                        number(&x, blocks_of(&x.c, x.tile[0], x.tile[1])), &b);
+                        number(&x, map_count_tiles(&x.c, x.tile[0], x.tile[1])), &b);
     struct scope outer = {.lowering = l, .lane_group = -1, .lanes = 1, .builder = &b};
     place_tile(&x, &outer, loop_ref(l->arena, k->block));
     if (in_registers) {
@@ -391,7 +378,7 @@ static double estimate(const struct form *f, const struct target *t, const struc
     struct map_crossing c;
     map_find_crossing(f->region, &c);
     int along = stage_number(s, "tile", 0), across = stage_number(s, "tile", 1);
-    double blocks = (double)blocks_of(&c, along, across);
+    double blocks = (double)map_count_tiles(&c, along, across);
     // Short rows of tiles are fetched line by line; tiles beyond the first cache, twice.
     double rows = 1 + 8.0 / along + 8.0 / across;
     bool in_registers = stage_word_is(s, "turn", "registers");
@@ -407,7 +394,7 @@ const struct emitter map_tiles_cpu = {
     .summary = "elementwise values of something read across, through a local array",
     .knobs = knobs,
     .runs_on = emitter_runs_on_cpu,
-    .accepts = accepts,
+    .accepts = map_accepts_crossing,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,

@@ -128,13 +128,13 @@ static const char *turn_text(struct list *l, const struct emitter *e, const stru
 }
 
 // A stage whose knobs are turned.
-struct turning {
+struct knob_change {
     int stage;
     const struct emitter *emitter;
     const struct form *form;
 };
 
-static void turn(struct list *l, const struct turning *t, const struct knob *k, int part,
+static void turn(struct list *l, const struct knob_change *t, const struct knob *k, int part,
                  int choice) {
     if (choice < 0 || choice >= knob_choices(k, part))
         return;
@@ -159,7 +159,7 @@ static void turn(struct list *l, const struct turning *t, const struct knob *k, 
 
 static void turn_knobs(struct list *l, int stage) {
     const struct kernel_stage *s = l->from->stages[stage];
-    struct turning t = {stage, stage_emitter(s, l->target), l->base->stages[stage].form};
+    struct knob_change t = {stage, stage_emitter(s, l->target), l->base->stages[stage].form};
     if (t.emitter->is_named_only)
         return;
     for (const struct knob *k = t.emitter->knobs; k->name; k++)

@@ -26,7 +26,7 @@ struct found {
     double seconds, score;
 };
 
-struct far {
+struct far_search {
     struct arena *a;
     const struct target *target;
     const struct kernel *from;
@@ -72,7 +72,7 @@ static bool is_same(const struct grid *g, const struct kernel_stage *x,
 }
 
 // Was it drawn before? Then its estimate is the same.
-static bool is_there(const struct far *l, const struct grid *g, int number, double seconds,
+static bool is_there(const struct far_search *l, const struct grid *g, int number, double seconds,
                      const struct kernel_stage *s) {
     for (int i = 0; i < l->n; i++)
         if (l->best[i].seconds == seconds && l->best[i].number == number &&
@@ -82,7 +82,7 @@ static bool is_there(const struct far *l, const struct grid *g, int number, doub
     return false;
 }
 
-static void consider(struct far *l, const struct grid *g, int number,
+static void consider(struct far_search *l, const struct grid *g, int number,
                      const struct kernel_stage *s) {
     struct objection why;
     if (!emitter_is_legal(g->emitter, g->form, l->target, s, &why))
@@ -99,7 +99,7 @@ static void consider(struct far *l, const struct grid *g, int number,
     l->best[at] = (struct found){*s, number, seconds, score};
 }
 
-static void try_grid(struct far *l, const struct grid *g, int number,
+static void try_grid(struct far_search *l, const struct grid *g, int number,
                      const struct kernel_stage *start) {
     struct kernel_stage s = *start;
     struct rng draws;
@@ -119,7 +119,7 @@ static void try_grid(struct far *l, const struct grid *g, int number,
     }
 }
 
-static void try_stage(struct far *l, int number) {
+static void try_stage(struct far_search *l, int number) {
     const struct kernel_stage *now = l->from->stages[number];
     const struct family *family = family_find(now->family);
     const struct form *form = l->base->stages[number].form;
@@ -141,7 +141,7 @@ static void try_stage(struct far *l, int number) {
     }
 }
 
-static double stage_seconds(const struct far *l, int i) {
+static double stage_seconds(const struct far_search *l, int i) {
     const struct kernel_stage *s = l->from->stages[i];
     return stage_emitter(s, l->target)->estimate(l->base->stages[i].form, l->target, s);
 }
@@ -260,7 +260,7 @@ struct move *moves_far(struct arena *a, const struct problem *p, const struct ta
         return far_in_set(a, p, t, k, n_moves);
     struct arena scratch = {0};
     struct mistakes m = {.arena = &scratch, .source = &(struct lang_source){0}};
-    struct far l = {.a = a, .target = t, .from = k, .rng = rng, .room = room};
+    struct far_search l = {.a = a, .target = t, .from = k, .rng = rng, .room = room};
     l.base = block_resolve(&scratch, p, t, k, &m);
     assert(m.count == 0 && room > 0);
     l.best = arena_array(&scratch, struct found, room);

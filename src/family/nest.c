@@ -287,7 +287,7 @@ static int64_t terms_within(const struct walk *w, int axis) {
 }
 
 // Part of the walk along one axis.
-struct stretch {
+struct axis_part {
     int axis;
     const struct loop_expr *begin, *end;
     int64_t length;  // the most that end - begin can be
@@ -307,7 +307,7 @@ static struct scope scope_step(const struct walk *w, struct scope *outer, struct
 // Of a piece's positions along the only axis of terms, READS at a time, as often as every piece
 // has so many: all are loaded before the first is compared. Returns where the rest begins.
 static const struct loop_expr *walk_together(const struct walk *w, struct scope *outer,
-                                             const struct stretch *x, struct loop_buffer *to) {
+                                             const struct axis_part *x, struct loop_buffer *to) {
     enum { READS = 8 };
     struct arena *a = w->nest->l->arena;
     int64_t turns = x->length / w->nest->team->threads / READS;
@@ -332,7 +332,7 @@ static const struct loop_expr *walk_together(const struct walk *w, struct scope 
     return loop_binary(a, LOOP_ADD, x->begin, loop_int(a, turns * READS));
 }
 
-static void walk_steps(const struct walk *w, struct scope *outer, const struct stretch *x,
+static void walk_steps(const struct walk *w, struct scope *outer, const struct axis_part *x,
                        struct loop_buffer *to) {
     struct loop_builder b;
     struct loop_for f = {"k", x->begin, x->end, 1, false};
@@ -349,7 +349,7 @@ static void walk_steps(const struct walk *w, struct scope *outer, const struct s
 }
 
 // In parts, each with an accumulator of its own, and the parts in parts again where they are many.
-static void walk_stretch(const struct walk *w, struct scope *outer, const struct stretch *x,
+static void walk_stretch(const struct walk *w, struct scope *outer, const struct axis_part *x,
                          struct loop_buffer *to) {
     struct arena *a = w->nest->l->arena;
     int64_t within = terms_within(w, x->axis + 1);
@@ -368,7 +368,7 @@ static void walk_stretch(const struct walk *w, struct scope *outer, const struct
     s.lane_group = outer->lane_group;
     struct loop_buffer *part = accumulator(w, "part", &b);
     const struct loop_expr *end = loop_binary(a, LOOP_ADD, begin, loop_int(a, step));
-    struct stretch inner = {x->axis, begin, loop_binary(a, LOOP_MIN, x->end, end), step};
+    struct axis_part inner = {x->axis, begin, loop_binary(a, LOOP_MIN, x->end, end), step};
     if (step < x->length)
         walk_stretch(w, &s, &inner, part);
     else
@@ -386,8 +386,8 @@ static void walk_axis(const struct walk *w, struct scope *s, int axis, struct lo
         add_term(w, s, to);
         return;
     }
-    struct stretch x = {axis, zero(w), loop_int(w->nest->l->arena, w->size[axis].value),
-                        w->size[axis].value};
+    struct axis_part x = {axis, zero(w), loop_int(w->nest->l->arena, w->size[axis].value),
+                          w->size[axis].value};
     if (axis == 0 && w->end) {
         x.begin = w->begin;
         x.end = w->end;

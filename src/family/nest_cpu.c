@@ -1,18 +1,18 @@
 // nest on a CPU: results dealt out in rows, scalar code. See nest.h.
 #include "base/arena.h"
-#include "family/deal.h"
+#include "family/knobs.h"
 #include "family/nest_steps.h"
+#include "family/partition.h"
 
 static const int grain_grid[] = {1,   2,   4,    8,    16,   32,   64,    128,
                                  256, 512, 1024, 2048, 4096, 8192, 16384, -1};
-static const int vec_grid[] = {1, 4, 8, 16, -1};
 static const int split_grid[] = {1, 2, 4, 8, 16, 32, 64, -1};
 
 static const struct knob knobs[] = {
     {.name = "vec",
      .summary = "lanes of a vector, each a result",
      .n_parts = 1,
-     .grid = {vec_grid}},
+     .grid = {knob_cpu_vec_grid}},
     {.name = "grain", .summary = "results per block", .n_parts = 1, .grid = {grain_grid}},
     {.name = "split",
      .change = CHANGE_COMBINE,
@@ -96,15 +96,15 @@ static void lower(struct lowering *l, const struct form *f, const struct kernel_
     int lanes = stage_number(stage, "vec", 0);
     int64_t begin = 0, end = 0;
     nest_build_space_inside(&n, l, lanes > 1 ? nest_inside(l->region, &begin, &end) : -1);
-    struct deal_kernel k = {.name = arena_printf(l->arena, "%s_nest", name),
-                            .n_groups = n.n_kept,
-                            .grain = grain,
-                            .lanes = lanes,
-                            .unroll = 1,
-                            .has_edges = n.inside >= 0,
-                            .begin = begin,
-                            .end = end};
-    deal_kernel(l, &k, store_values, &n);
+    struct partition_kernel k = {.name = arena_printf(l->arena, "%s_nest", name),
+                                 .n_groups = n.n_kept,
+                                 .grain = grain,
+                                 .lanes = lanes,
+                                 .unroll = 1,
+                                 .has_edges = n.inside >= 0,
+                                 .begin = begin,
+                                 .end = end};
+    partition_kernel(l, &k, store_values, &n);
 }
 
 static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {

@@ -51,7 +51,7 @@ static const struct node *inner_node(const struct building *x, node_id n) {
 
 static void meet(struct building *x, struct loop_builder *b) {
     if (x->meetings)
-        loop_meet(b, x->meetings, number(x, 0));
+        loop_group_barrier(b, x->meetings, number(x, 0));
     else
         loop_barrier(b);
 }
@@ -173,7 +173,7 @@ static void fix_row(struct building *x, const struct phase *p, struct scope *s,
 
 static const struct loop_expr *open_items(struct building *x, const struct phase *p,
                                           struct loop_builder *b, struct loop_builder *inner) {
-    // Numbers in registers are told apart by the item.
+    // Numbers in registers are distinguished by the item.
     struct loop_for f = {"own", number(x, 0), number(x, persistent_items(p->plan, x->choice)), 1,
                          p->held != NULL && x->choice->in_registers};
     return loop_open_for(b, &f, inner);
@@ -549,7 +549,7 @@ static struct building begin(struct lowering *l, const char *name,
     x.warp = loop_let(b, "warp", op2(&x, LOOP_DIV, x.steps.thread, number(&x, GPU_WARP)));
     if (c->blocks > 1) {
         struct loop_size one = {1, NULL};
-        k.kernel->gang = c->blocks;
+        k.kernel->blocks_per_group = c->blocks;
         x.meetings = loop_global_of(l->program, "meetings", LOOP_SCRATCH, DTYPE_I32, &one, 1);
         x.meetings->is_zeroed = true;
     }

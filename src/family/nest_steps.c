@@ -222,7 +222,7 @@ void steps_each_element(struct nest_loop *x, struct loop_builder *b, int64_t cou
 
 // ---- arguments into the work buffer
 
-struct taking {
+struct argument_copy {
     int input;
     const struct loop_expr *t;  // the step's position, of slices
     struct lowering outer;      // whose space is the argument's axes, each by itself
@@ -230,7 +230,7 @@ struct taking {
 
 static void take_element(struct nest_loop *x, struct loop_builder *b, const struct loop_expr *e,
                          void *ctx) {
-    struct taking *k = ctx;
+    struct argument_copy *k = ctx;
     node_id n = input_of(x, k->input), arg = x->node->arg[k->input];
     const struct shape *from = &x->l->region->graph->nodes[arg].shape;
     const struct shape *part = &inner_node(x, n)->shape;
@@ -255,7 +255,7 @@ static void take_element(struct nest_loop *x, struct loop_builder *b, const stru
 }
 
 void steps_take(struct nest_loop *x, struct loop_builder *b, int input, const struct loop_expr *t) {
-    struct taking k = {.input = input, .t = t, .outer = *x->l};
+    struct argument_copy k = {.input = input, .t = t, .outer = *x->l};
     const struct shape *from = &x->l->region->graph->nodes[x->node->arg[input]].shape;
     k.outer.space = (struct space){0};
     for (int i = 0; i < from->rank; i++)
@@ -269,14 +269,14 @@ void steps_take(struct nest_loop *x, struct loop_builder *b, int input, const st
 
 // ---- values of the body
 
-struct making {
+struct body_values {
     struct nest nest;
     struct lowering inner;
 };
 
 static void make_element(struct nest_loop *x, struct loop_builder *b, const struct loop_expr *e,
                          void *ctx) {
-    struct making *m = ctx;
+    struct body_values *m = ctx;
     (void)x;
     struct scope s = {.lowering = &m->inner, .builder = b, .lane_group = -1, .lanes = 1};
     scope_split(&s, e, 0, m->nest.n_kept);
@@ -305,7 +305,7 @@ static void make(struct nest_loop *x, struct loop_builder *b, node_id n) {
             return;
         }
         place(x, n);
-        struct making *m = arena_new(a, struct making);
+        struct body_values *m = arena_new(a, struct body_values);
         m->inner = (struct lowering){.arena = a,
                                      .program = x->l->program,
                                      .region = r,

@@ -31,7 +31,8 @@ void nest_kernel(struct lowering *l, const char *name, const struct nest_threads
             team->warp = own = team->columns ? rest : own;
         }
         const struct loop_expr *i = loop_let(&b, "i", loop_binary(a, LOOP_ADD, first, own));
-        // Whoever meets in a block comes along, at the last item if there is none of its own.
+        // Threads with a barrier in a block come along, at the last item if there is none of its
+        // own.
         bool meets = team && team->columns;
         if (team)
             team->item = i;

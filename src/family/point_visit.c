@@ -1,4 +1,4 @@
-// What a value needs, each node and map once: for whoever plans before anything is built.
+// What a value needs, each node and map once: for planning before anything is built.
 #include "base/arena.h"
 #include "family/access.h"
 #include "family/point.h"

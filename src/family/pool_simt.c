@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "family/fold.h"
 #include "family/gpu.h"
+#include "family/knobs.h"
 #include "family/nest.h"
 #include "family/pool_windows.h"
 #include "ir/detail.h"
@@ -23,14 +24,8 @@ static const int items_grid[] = {1, 2, 4, 8, 16, -1};
 static const char *const stage_words[] = {"none", "shared", NULL};
 
 static const struct knob knobs[] = {
-    {.name = "threads",
-     .summary = "threads along the last axis",
-     .n_parts = 1,
-     .grid = {threads_grid}},
-    {.name = "lines",
-     .summary = "groups of results that a block has below each other",
-     .n_parts = 1,
-     .grid = {lines_grid}},
+    KNOB_THREADS_ALONG(threads_grid),
+    KNOB_LINES(lines_grid),
     {.name = "items", .summary = "results of a thread", .n_parts = 1, .grid = {items_grid}},
     {.name = "stage",
      .summary = "where windows of one axis are read from: memory, or a tile",

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "family/fold.h"
 #include "family/gpu.h"
+#include "family/knobs.h"
 #include "family/pool_windows.h"
 #include "ir/detail.h"
 
@@ -19,14 +20,8 @@ static const int items_grid[] = {1, 2, 4, 8, 16, -1};
 static const int columns_grid[] = {1, 2, 4, 8, -1};
 
 static const struct knob knobs[] = {
-    {.name = "threads",
-     .summary = "threads along the last axis",
-     .n_parts = 1,
-     .grid = {threads_grid}},
-    {.name = "lines",
-     .summary = "groups of results that a block has below each other",
-     .n_parts = 1,
-     .grid = {lines_grid}},
+    KNOB_THREADS_ALONG(threads_grid),
+    KNOB_LINES(lines_grid),
     {.name = "items",
      .summary = "results of a thread below each other",
      .n_parts = 1,

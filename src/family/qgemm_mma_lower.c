@@ -519,7 +519,7 @@ void qgemm_lower(struct lowering *l, const struct form *form, const struct kerne
         gpu_open_kernel(l, arena_printf(x.a, "%s_qgemm", x.name),
                         num(&x, x.z.blocks * x.z.tiles_m * x.z.split), x.z.threads, &b);
     k.kernel->min_blocks = 1;
-    k.kernel->gang = x.z.split > 1 ? x.z.split : 0;
+    k.kernel->blocks_per_group = x.z.split > 1 ? x.z.split : 0;
     k.kernel->is_cluster = x.z.split > 1;
     make_buffers(&x);
     x.thread = k.thread;
@@ -528,7 +528,7 @@ void qgemm_lower(struct lowering *l, const struct form *form, const struct kerne
     x.top = &top;
     walk(&x, &b);
     if (x.z.split > 1)
-        loop_meet(&b, NULL, NULL);
+        loop_group_barrier(&b, NULL, NULL);
     else
         loop_barrier(&b);
     store_results(&x, &b);

@@ -16,6 +16,7 @@
 
 #include "family/gemm_mma.h"
 #include "family/gpu.h"
+#include "family/knobs.h"
 
 static const int rows_grid[] = {16, 32, -1};
 static const int tokens_grid[] = {8, 16, 32, 64, -1};
@@ -25,23 +26,13 @@ static const int ahead_grid[] = {1, 2, 4, 8, -1};
 static const int split_grid[] = {1, 2, 4, 8, -1};
 
 static const struct knob knobs[] = {
-    {.name = "tile",
-     .summary = "rows of weights and rows of x that a warp multiplies at once",
-     .n_parts = 2,
-     .grid = {rows_grid, tokens_grid}},
-    {.name = "warps",
-     .summary = "warps of a block, with rows of their own and with a part of K",
-     .n_parts = 2,
-     .grid = {down_grid, along_grid}},
+    KNOB_QGEMM_TILE(rows_grid, tokens_grid),
+    KNOB_QGEMM_WARPS(down_grid, along_grid),
     {.name = "ahead",
      .summary = "chunks of K of a row on their way to a thread",
      .n_parts = 1,
      .grid = {ahead_grid}},
-    {.name = "split",
-     .change = CHANGE_COMBINE,
-     .summary = "blocks of a cluster that have a part of K each",
-     .n_parts = 1,
-     .grid = {split_grid}},
+    KNOB_QGEMM_SPLIT(split_grid),
     {0},
 };
 

@@ -418,7 +418,7 @@ static void store_results(const struct build *x, struct loop_builder *b) {
         loop_store(&inner, x->shares, share_at(x, x->block, at),
                    kept_sum(x, quotient(x, at, x->z.entries), rest(x, at, x->z.entries)), false);
         loop_close(b, &inner);
-        loop_meet(b, NULL, NULL);
+        loop_group_barrier(b, NULL, NULL);
     }
     at = open_entries(x, b, x->z.split > 1, &inner);
     const struct loop_expr *strip = quotient(x, at, x->z.entries);
@@ -489,7 +489,7 @@ void stream_lower(struct lowering *l, const struct form *form, const struct kern
         gpu_open_kernel(l, arena_printf(x.a, "%s_qgemm", x.name),
                         num(&x, x.z.blocks * x.z.tiles_m * x.z.split), x.z.threads, &b);
     k.kernel->min_blocks = 1;
-    k.kernel->gang = x.z.split > 1 ? x.z.split : 0;
+    k.kernel->blocks_per_group = x.z.split > 1 ? x.z.split : 0;
     k.kernel->is_cluster = x.z.split > 1;
     make_buffers(&x);
     x.block = k.block;

@@ -149,32 +149,14 @@ static double estimate(const struct form *f, const struct target *t, const struc
 
 // ---- what a stage begins with: the legal one that should be fastest
 
-static const struct shape_row {
-    int rows, columns, warpgroups;
-} shapes[] = {{128, 256, 2}, {128, 192, 2}, {128, 128, 2}, {128, 64, 2},
-              {64, 256, 1},  {64, 128, 1},  {64, 64, 1}};
-
-static bool set_shape(const struct form *f, const struct target *t, struct kernel_stage *s,
-                      const struct shape_row *r) {
-    stage_set(s, "tile", 0, r->rows);
-    stage_set(s, "tile", 1, r->columns);
-    stage_set(s, "warpgroups", 0, r->warpgroups);
-    return wgmma_fill_stages(&ragged_wgmma, f, t, s, 8);
-}
+static const struct wgmma_shape shapes[] = {{128, 256, 2, 0}, {128, 192, 2, 0}, {128, 128, 2, 0},
+                                            {128, 64, 2, 0},  {64, 256, 1, 0},  {64, 128, 1, 0},
+                                            {64, 64, 1, 0}};
 
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
-    const struct shape_row *best = &shapes[sizeof shapes / sizeof *shapes - 1];
-    double least = INFINITY;
     stage_set(s, "group", 0, 8);
     stage_set(s, "aside", 0, 1);
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        double seconds = set_shape(f, t, s, &shapes[i]) ? estimate(f, t, s) : INFINITY;
-        if (seconds < least) {
-            least = seconds;
-            best = &shapes[i];
-        }
-    }
-    set_shape(f, t, s, best);
+    wgmma_choose_shape(&ragged_wgmma, f, t, s, shapes, sizeof shapes / sizeof *shapes);
 }
 
 const struct emitter ragged_wgmma = {

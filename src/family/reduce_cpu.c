@@ -8,21 +8,21 @@
 #include <assert.h>
 
 #include "base/arena.h"
-#include "family/ahead.h"
 #include "family/cascade.h"
 #include "family/emitter.h"
 #include "family/fold.h"
+#include "family/knobs.h"
+#include "family/prefetch.h"
 #include "family/reduce_form.h"
 #include "family/sweep.h"
 #include "loop/range.h"
 
-static const int vec_grid[] = {1, 4, 8, 16, -1};
 static const int unroll_grid[] = {1, 2, 4, 8, -1};
 static const int grain_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, -1};
 static const int split_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, -1};
 
 static const struct knob knobs[] = {
-    {.name = "vec", .summary = "lanes of a vector", .n_parts = 1, .grid = {vec_grid}},
+    KNOB_CPU_VEC,
     {.name = "unroll", .summary = "vectors side by side", .n_parts = 1, .grid = {unroll_grid}},
     {.name = "grain", .summary = "results per block", .n_parts = 1, .grid = {grain_grid}},
     {.name = "split",
@@ -128,8 +128,8 @@ static void add_part(void *ctx, struct scope *s, const struct loop_expr *copy) {
     const struct build *b = x->build;
     (void)copy;
     if (b->rows_ahead > 0)
-        ahead_ask_by(s, b->l->space.n_groups - 1, b->rows_ahead,
-                     b->l->region->graph->nodes[b->form->anchor].arg[0], &b->form->arg);
+        prefetch_value_by(s, b->l->space.n_groups - 1, b->rows_ahead,
+                          b->l->region->graph->nodes[b->form->anchor].arg[0], &b->form->arg);
     add_to(x, s, x->part, argument(x->build, s));
 }
 
@@ -238,7 +238,7 @@ static void add_term(void *ctx, struct scope *s, const struct loop_expr *copy) {
     struct build *b = ctx;
     node_id arg = b->l->region->graph->nodes[b->form->anchor].arg[0];
     if (b->asks)
-        ahead_ask(s, arg, &b->form->arg);
+        prefetch_value(s, arg, &b->form->arg);
     fold_add(&b->fold, s, argument(b, s), copy);
 }
 
@@ -385,7 +385,7 @@ static void lower_across(struct build *b, const struct kernel_stage *stage) {
                          loop_binary(a, LOOP_SUB, space->extent[last], w->offset));
     w->multiple = sweep_multiple(columns, grain);
     enum dtype type = b->l->region->graph->nodes[arg].dtype;
-    if (ahead_is_long(b->l->region) && dtype_size(type, grain) <= AHEAD_PIECE_MAX)
+    if (prefetch_is_long(b->l->region) && dtype_size(type, grain) <= AHEAD_PIECE_MAX)
         b->rows_ahead = (AHEAD_ELEMENTS + grain - 1) / grain;
     build_across(b, &s, row, grain);
 }
@@ -439,7 +439,7 @@ static void lower_along(struct build *b, const struct kernel_stage *stage) {
 
 static void lower(struct lowering *l, const struct form *form, const struct kernel_stage *stage) {
     const struct node *anchor = &l->region->graph->nodes[form->anchor];
-    struct build b = {.l = l, .form = form->reduce, .asks = ahead_is_worth(l->region)};
+    struct build b = {.l = l, .form = form->reduce, .asks = prefetch_is_worth(l->region)};
     reduce_build_space(l, form->reduce);
     reduce_group_space(l, form->reduce);
     b.sweep = (struct sweep){.name = "j", .begin = loop_int(l->arena, 0), .multiple = 1};

@@ -100,7 +100,7 @@ bool region_is_value(const struct region *r, node_id n) {
     return false;
 }
 
-// Does the value of `n` hang on an anchor other than `but`?
+// Does the value of `n` depend on an anchor other than `but`?
 static bool has_other_anchor(const struct region *r, node_id n, node_id but) {
     if (!r->is_member[n] || n == but)
         return false;

@@ -32,7 +32,7 @@ static bool find_fold(const struct region *r, struct rowgemm_form *f) {
     return true;
 }
 
-// Whoever needs the product again behind its rows.
+// The first node that needs the product again behind its rows.
 static bool find_product(void *ctx, node_id n, const struct axis_map *map) {
     node_id *product = ctx;
     (void)map;

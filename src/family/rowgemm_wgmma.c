@@ -68,33 +68,14 @@ static double estimate(const struct form *f, const struct target *t, const struc
     return wgmma_estimate(f, t, s) + (z.apart ? 0.3 : 1) * folded + 4e-6;
 }
 
-static const struct shape_row {
-    int rows, columns, warpgroups, apart;
-} shapes[] = {{128, 256, 2, 0}, {128, 192, 2, 0}, {128, 128, 2, 0}, {128, 64, 2, 0},
-              {64, 256, 2, 1},  {64, 128, 1, 0},  {64, 64, 1, 0}};
-
-static bool set_shape(const struct form *f, const struct target *t, struct kernel_stage *s,
-                      const struct shape_row *r) {
-    stage_set(s, "tile", 0, r->rows);
-    stage_set(s, "tile", 1, r->columns);
-    stage_set(s, "warpgroups", 0, r->warpgroups);
-    stage_set(s, "apart", 0, r->apart);
-    return wgmma_fill_stages(&rowgemm_wgmma, f, t, s, 8);
-}
+static const struct wgmma_shape shapes[] = {{128, 256, 2, 0}, {128, 192, 2, 0}, {128, 128, 2, 0},
+                                            {128, 64, 2, 0},  {64, 256, 2, 1},  {64, 128, 1, 0},
+                                            {64, 64, 1, 0}};
 
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
-    const struct shape_row *best = &shapes[sizeof shapes / sizeof *shapes - 1];
-    double least = INFINITY;
     stage_set(s, "group", 0, 8);
     stage_set(s, "cluster", 0, 1);
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        double seconds = set_shape(f, t, s, &shapes[i]) ? estimate(f, t, s) : INFINITY;
-        if (seconds < least) {
-            least = seconds;
-            best = &shapes[i];
-        }
-    }
-    set_shape(f, t, s, best);
+    wgmma_choose_shape(&rowgemm_wgmma, f, t, s, shapes, sizeof shapes / sizeof *shapes);
 }
 
 // ---- rows of a tile
@@ -220,7 +201,7 @@ static void store_rows(struct wgmma_build *x, struct loop_builder *b, const stru
 
 // ---- rows of all tiles
 
-struct finish {
+struct row_finish {
     struct wgmma_build *x;
     const struct folded *d;
     const struct loop_expr *row, *shift;
@@ -229,8 +210,8 @@ struct finish {
 
 // Fold the numbers of tile `t`. Exponentials of a tile are less its own largest number; a tile with
 // nothing above -infinity adds nothing.
-static void finish_tile(const struct finish *n, struct loop_builder *b, const struct loop_expr *t,
-                        bool is_best) {
+static void finish_tile(const struct row_finish *n, struct loop_builder *b,
+                        const struct loop_expr *t, bool is_best) {
     const struct wgmma_build *x = n->x;
     const struct loop_expr *zero = num(x, 0), *at = add(x, times(x, t, n->d->f->rows), n->row);
     const struct loop_buffer *to = is_best ? n->best : n->total;
@@ -251,7 +232,7 @@ static void finish_tile(const struct finish *n, struct loop_builder *b, const st
 }
 
 // Some tiles at once, so that their numbers are on their way together.
-static const struct loop_expr *finish_tiles(const struct finish *n, struct loop_builder *b,
+static const struct loop_expr *finish_tiles(const struct row_finish *n, struct loop_builder *b,
                                             bool is_best) {
     struct wgmma_build *x = n->x;
     struct loop_builder by_some, by_tile;
@@ -287,7 +268,7 @@ static void finish_rows(struct wgmma_build *x, const struct folded *d) {
     struct gpu_kernel k =
         gpu_open_kernel(l, arena_printf(x->a, "%s_rows", x->name),
                         num(x, (d->f->rows + FINISH_BLOCK - 1) / FINISH_BLOCK), FINISH_BLOCK, &b);
-    struct finish n = {.x = x, .d = d};
+    struct row_finish n = {.x = x, .d = d};
     n.row = loop_let(&b, "row", add(x, times(x, k.block, FINISH_BLOCK), k.thread));
     n.best = loop_register(l->program, "best", 1, 1);
     n.total = loop_register(l->program, "total", 1, 1);

@@ -1,10 +1,10 @@
 // rowwise on a GPU, rows of any axes and any length: one block for a row, or several that meet.
 //
 // A row is read from memory once when it fits on the chip: in the registers or the shared memory of
-// its blocks. A cluster of up to 16 blocks has 3.5 MB of shared memory; beyond it a gang of blocks
-// that are all resident (a cooperative launch) takes rows one after the other, and several gangs
-// have a row each, so that one computes while another waits. What fits nowhere is read again, from
-// the second cache where the rows under way fit into it.
+// its blocks. A cluster of up to 16 blocks has 3.5 MB of shared memory; beyond it a block group of
+// blocks that are all resident (a cooperative launch) takes rows one after the other, and several
+// block groups have a row each, so that one computes while another waits. What fits nowhere is read
+// again, from the second cache where the rows under way fit into it.
 //
 // Rows need not begin or end at a multiple of a vector: blocks_lower.c takes the edges one by one.
 #include <assert.h>
@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "family/blocks_lower.h"
 #include "family/gpu.h"
+#include "family/knobs.h"
 #include "family/rows_keep.h"
 
 static const int threads_grid[] = {32, 64, 128, 256, 512, 1024, -1};
@@ -25,9 +26,6 @@ static const int vec_grid[] = {1, 2, 4, 8, -1};
 static const int unroll_grid[] = {1, 2, 4, 8, -1};
 static const char *const meet_words[] = {"none", "cluster", "grid", NULL};
 static const char *const stats_words[] = {"levels", "once", NULL};
-static const char *const keep_words[] = {"reread", "register", "shared", NULL};
-static const char *const divide_words[] = {"exact", "reciprocal", NULL};
-static const char *const store_words[] = {"cached", "stream", NULL};
 
 static const struct knob knobs[] = {
     {.name = "threads", .summary = "threads of a block", .n_parts = 1, .grid = {threads_grid}},
@@ -54,12 +52,11 @@ static const struct knob knobs[] = {
      .change = CHANGE_LAW,
      .summary = "a meeting for each level of reductions, or one for both",
      .words = stats_words},
-    {.name = "keep", .summary = "where a row stays between its walks", .words = keep_words},
-    {.name = "divide",
-     .change = CHANGE_LAW,
-     .summary = "by a row's own value, or multiply by its reciprocal",
-     .words = divide_words},
-    {.name = "store", .summary = "keep results in the caches or not", .words = store_words},
+    {.name = "keep",
+     .summary = "where a row stays between its walks",
+     .words = knob_keep_shared_words},
+    KNOB_DIVIDE,
+    KNOB_GPU_STORE,
     {0},
 };
 

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "family/fold.h"
 #include "family/gpu.h"
+#include "family/knobs.h"
 #include "family/rows_keep.h"
 
 static const int columns_grid[] = {32, 64, 128, 256, 512, -1};
@@ -17,8 +18,6 @@ static const int threads_grid[] = {1, 2, 4, 8, 16, 32, -1};
 static const int vec_grid[] = {1, 2, 4, 8, -1};
 static const int unroll_grid[] = {1, 2, 4, 8, -1};
 static const char *const keep_words[] = {"reread", "register", NULL};
-static const char *const divide_words[] = {"exact", "reciprocal", NULL};
-static const char *const store_words[] = {"cached", "stream", NULL};
 
 static const struct knob knobs[] = {
     {.name = "columns",
@@ -32,11 +31,8 @@ static const struct knob knobs[] = {
      .n_parts = 1,
      .grid = {unroll_grid}},
     {.name = "keep", .summary = "where a row stays between its walks", .words = keep_words},
-    {.name = "divide",
-     .change = CHANGE_LAW,
-     .summary = "by a row's own value, or multiply by its reciprocal",
-     .words = divide_words},
-    {.name = "store", .summary = "keep results in the caches or not", .words = store_words},
+    KNOB_DIVIDE,
+    KNOB_GPU_STORE,
     {0},
 };
 

@@ -16,27 +16,27 @@
 #include "family/cascade.h"
 #include "family/emitter.h"
 #include "family/fold.h"
+#include "family/knobs.h"
 #include "family/rows_keep.h"
 #include "loop/range.h"
 
-static const int vec_grid[] = {1, 4, 8, 16, -1};
 enum { STRIP_MAX = 32, RUN = 8 };
 static const int strip_grid[] = {1, 2, 4, 8, 16, STRIP_MAX, -1};
 static const int ahead_grid[] = {0, 2, 4, 8, 16, -1};
-static const char *const keep_words[] = {"reread", "local", NULL};
 static const char *const overlap_words[] = {"none", "strips", NULL};
-static const char *const divide_words[] = {"exact", "reciprocal", NULL};
-static const char *const store_words[] = {"cached", "stream", NULL};
 
 static const struct knob knobs[] = {
-    {.name = "vec", .summary = "lanes of a vector: rows", .n_parts = 1, .grid = {vec_grid}},
+    {.name = "vec",
+     .summary = "lanes of a vector: rows",
+     .n_parts = 1,
+     .grid = {knob_cpu_vec_grid}},
     {.name = "strip",
      .summary = "vectors of rows side by side in a block",
      .n_parts = 1,
      .grid = {strip_grid}},
     {.name = "keep",
      .summary = "read again in later walks, or keep in a local array",
-     .words = keep_words},
+     .words = knob_keep_local_words},
     {.name = "ahead",
      .summary = "prefetch this many elements of a row ahead",
      .n_parts = 1,
@@ -44,11 +44,8 @@ static const struct knob knobs[] = {
     {.name = "overlap",
      .summary = "store a strip while the next one is read",
      .words = overlap_words},
-    {.name = "divide",
-     .change = CHANGE_LAW,
-     .summary = "by a row's own value, or multiply by its reciprocal",
-     .words = divide_words},
-    {.name = "store", .summary = "through the caches or past them", .words = store_words},
+    KNOB_DIVIDE,
+    KNOB_CPU_STORE,
     {0},
 };
 

@@ -13,20 +13,17 @@
 #include "base/arena.h"
 #include "family/emitter.h"
 #include "family/fold.h"
+#include "family/knobs.h"
 #include "family/rows.h"
 #include "family/sweep.h"
 
-static const int vec_grid[] = {1, 4, 8, 16, -1};
 static const int unroll_grid[] = {1, 2, 4, 8, -1};
 static const int rows_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, -1};
 static const int ahead_grid[] = {0, 1, 2, 4, -1};
-static const char *const keep_words[] = {"reread", "local", NULL};
 static const char *const overlap_words[] = {"none", "rows", NULL};
-static const char *const divide_words[] = {"exact", "reciprocal", NULL};
-static const char *const store_words[] = {"cached", "stream", NULL};
 
 static const struct knob knobs[] = {
-    {.name = "vec", .summary = "lanes of a vector", .n_parts = 1, .grid = {vec_grid}},
+    KNOB_CPU_VEC,
     {.name = "rows", .summary = "rows per block", .n_parts = 1, .grid = {rows_grid}},
     {.name = "unroll",
      .summary = "vectors per turn, each with an accumulator",
@@ -34,7 +31,7 @@ static const struct knob knobs[] = {
      .grid = {unroll_grid}},
     {.name = "keep",
      .summary = "compute again in later walks, or keep in a local row",
-     .words = keep_words},
+     .words = knob_keep_local_words},
     {.name = "ahead",
      .summary = "prefetch this many rows ahead",
      .n_parts = 1,
@@ -42,11 +39,8 @@ static const struct knob knobs[] = {
     {.name = "overlap",
      .summary = "store a row while the next one is reduced",
      .words = overlap_words},
-    {.name = "divide",
-     .change = CHANGE_LAW,
-     .summary = "by a row's own value, or multiply by its reciprocal",
-     .words = divide_words},
-    {.name = "store", .summary = "through the caches or past them", .words = store_words},
+    KNOB_DIVIDE,
+    KNOB_CPU_STORE,
     {0},
 };
 

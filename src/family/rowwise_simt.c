@@ -7,32 +7,29 @@
 
 #include "base/arena.h"
 #include "family/gpu.h"
+#include "family/knobs.h"
 #include "family/rows.h"
 
 static const int threads_grid[] = {32, 64, 128, 256, 512, 1024, -1};
 static const int rows_grid[] = {1, 2, 4, 8, 16, -1};
 static const int vec_grid[] = {1, 2, 4, -1};
-static const char *const keep_words[] = {"reread", "register", "shared", NULL};
-static const char *const divide_words[] = {"exact", "reciprocal", NULL};
-static const char *const store_words[] = {"cached", "stream", NULL};
 
 static const struct knob knobs[] = {
     {.name = "threads", .summary = "threads per row", .n_parts = 1, .grid = {threads_grid}},
     {.name = "rows", .summary = "rows per block", .n_parts = 1, .grid = {rows_grid}},
     {.name = "vec", .summary = "elements moved at once", .n_parts = 1, .grid = {vec_grid}},
-    {.name = "keep", .summary = "where a row stays between its walks", .words = keep_words},
-    {.name = "divide",
-     .change = CHANGE_LAW,
-     .summary = "by a row's own value, or multiply by its reciprocal",
-     .words = divide_words},
-    {.name = "store", .summary = "keep results in the caches or not", .words = store_words},
+    {.name = "keep",
+     .summary = "where a row stays between its walks",
+     .words = knob_keep_shared_words},
+    KNOB_DIVIDE,
+    KNOB_GPU_STORE,
     {0},
 };
 
 enum { PARTIAL_BYTES = 1024 };  // at most, of what warps exchange
 
 // What stays between walks, and in which of the shared arrays.
-struct keeping {
+struct kept_rows {
     bool *is_kept;  // per node
     int *slot;      // per node
     int n_slots, n_kept;
@@ -40,11 +37,11 @@ struct keeping {
 
 // Nodes whose lives do not overlap share an array: one may be written in the very walk that
 // reads the other for the last time, since each thread reads its element first.
-static void plan_keeping(struct arena *a, const struct rows_form *f, struct keeping *k) {
+static void plan_keeping(struct arena *a, const struct rows_form *f, struct kept_rows *k) {
     const struct rows_walks *w = &f->walks;
     const struct region *r = f->region;
     int n_nodes = r->graph->n_nodes;
-    *k = (struct keeping){0};
+    *k = (struct kept_rows){0};
     k->is_kept = arena_array(a, bool, n_nodes);
     k->slot = arena_array(a, int, n_nodes);
     int *busy_until = arena_array(a, int, n_nodes + 1);
@@ -71,7 +68,7 @@ struct figures {
 
 static struct figures find_figures(const struct form *form) {
     struct arena scratch = {0};
-    struct keeping keeping;
+    struct kept_rows keeping;
     plan_keeping(&scratch, form->rows, &keeping);
     arena_reset(&scratch);
     return (struct figures){.n_rows = form->rows->n_rows,
@@ -155,7 +152,7 @@ struct build {
     struct lowering *l;
     const struct kernel_stage *stage;
     const struct rows_form *form;
-    struct keeping keeping;
+    struct kept_rows keeping;
     struct gpu_team team;
     struct gpu_walk walk;
     int now;                    // the walk being built, from 1

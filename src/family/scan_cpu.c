@@ -9,21 +9,20 @@
 // Where lines are few, blocks share them: sums of pieces, sums of those before each piece, and then
 // the scan, which reads everything again.
 #include "base/arena.h"
-#include "family/ahead.h"
 #include "family/fold.h"
+#include "family/knobs.h"
+#include "family/prefetch.h"
 #include "family/scan_form.h"
 #include "family/sweep.h"
 #include "ir/detail.h"
 #include "loop/range.h"
 
-static const int vec_grid[] = {1, 4, 8, 16, -1};
 static const int unroll_grid[] = {1, 2, 4, 8, -1};
 static const int grain_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, -1};
 static const int split_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, -1};
-static const char *const store_words[] = {"cached", "stream", NULL};
 
 static const struct knob knobs[] = {
-    {.name = "vec", .summary = "lanes of a vector", .n_parts = 1, .grid = {vec_grid}},
+    KNOB_CPU_VEC,
     {.name = "unroll",
      .summary = "vectors per turn, across of as many rows",
      .n_parts = 1,
@@ -34,7 +33,7 @@ static const struct knob knobs[] = {
      .summary = "pieces of a line",
      .n_parts = 1,
      .grid = {split_grid}},
-    {.name = "store", .summary = "through the caches or past them", .words = store_words},
+    KNOB_CPU_STORE,
     {0},
 };
 
@@ -251,13 +250,14 @@ static void scan_vectors(struct build *x, struct scope *outer, struct loop_build
             turns ? op2(x, LOOP_SUB, number(x, x->f->length - lanes), place) : place;
         upto[k] = argument(x, &at[k]);
         if (x->asks && is_at_line(x, k * lanes))
-            ahead_ask(&at[k], x->node->arg[0], &map);
+            prefetch_value(&at[k], x->node->arg[0], &map);
         if (turns && lanes > 1)
             upto[k] = loop_let(b, "turned", loop_unary(a, LOOP_LANES_REVERSED, upto[k]));
     }
     for (int run = 1; run < lanes; run *= 2)
         for (int k = 0; k < n; k++) {
-            const struct loop_expr *before = loop_weave(a, LOOP_LANES_SLID, none, upto[k], run);
+            const struct loop_expr *before =
+                loop_interleave(a, LOOP_LANES_SLID, none, upto[k], run);
             upto[k] = loop_let(b, "upto", join(x, before, upto[k]));
         }
     for (int k = 0; k < n; k++) {
@@ -269,7 +269,7 @@ static void scan_vectors(struct build *x, struct scope *outer, struct loop_build
     for (int k = 0; k < n && x->stores; k++) {
         const struct loop_expr *e = upto[k];
         if (excludes)
-            e = lanes > 1 ? loop_weave(a, LOOP_LANES_SLID, none, e, 1) : none;
+            e = lanes > 1 ? loop_interleave(a, LOOP_LANES_SLID, none, e, 1) : none;
         e = total(x, &at[k], join(x, start[k], e));
         store_results(x, &at[k], turns && lanes > 1 ? loop_unary(a, LOOP_LANES_REVERSED, e) : e);
     }
@@ -425,7 +425,7 @@ static void lower(struct lowering *l, const struct form *form, const struct kern
     x.grain = stage_number(stage, "grain", 0);
     x.split = stage_number(stage, "split", 0);
     x.stream = stage_word_is(stage, "store", "stream");
-    x.asks = ahead_is_long(l->region) && !x.node->detail->reverse;
+    x.asks = prefetch_is_long(l->region) && !x.node->detail->reverse;
     x.axis = scan_build_space(l, x.f);
     x.last = l->space.n_groups - 1;
     // Whole runs, so that vectors begin where those of a whole line do.

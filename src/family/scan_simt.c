@@ -10,10 +10,12 @@
 //
 // Where lines are few, blocks share them: sums of pieces, sums of those before each piece, and then
 // the scan, which reads everything again. (Looking back at what other blocks have published would
-// read once; it needs blocks that wait for each other, which the loop language has for gangs only.)
+// read once; it needs blocks that wait for each other, which the loop language has for block groups
+// only.)
 #include "base/arena.h"
 #include "family/fold.h"
 #include "family/gpu.h"
+#include "family/knobs.h"
 #include "family/scan_form.h"
 #include "ir/detail.h"
 
@@ -22,7 +24,6 @@ static const int lines_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, -1};
 static const int vec_grid[] = {1, 2, 4, 8, -1};
 static const int items_grid[] = {1, 2, 4, 8, 16, -1};
 static const int split_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, -1};
-static const char *const store_words[] = {"cached", "stream", NULL};
 
 static const struct knob knobs[] = {
     {.name = "threads", .summary = "threads per line", .n_parts = 1, .grid = {threads_grid}},
@@ -40,7 +41,7 @@ static const struct knob knobs[] = {
      .summary = "blocks per line",
      .n_parts = 1,
      .grid = {split_grid}},
-    {.name = "store", .summary = "keep results in the caches or not", .words = store_words},
+    KNOB_GPU_STORE,
     {0},
 };
 

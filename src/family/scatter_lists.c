@@ -126,19 +126,19 @@ static const struct loop_expr *as_index(const struct build *x, struct scope *s, 
 }
 
 // Postings that are loaded at once: item `i` of the thread is posting at + lane + i * step.
-struct turn {
+struct posting_batch {
     const struct loop_expr *at, *lane, *last, *factor;
     int64_t step;
 };
 
-static const struct loop_expr *posting(const struct build *x, const struct turn *t,
+static const struct loop_expr *posting(const struct build *x, const struct posting_batch *t,
                                        const struct loop_expr *i) {
     return op2(x, LOOP_ADD, op2(x, LOOP_ADD, t->at, op2(x, LOOP_MUL, i, number(x, t->step))),
                t->lane);
 }
 
 // Which documents they are: -1 where there is no posting.
-static void load_rows(struct build *x, struct scope *outer, const struct turn *t) {
+static void load_rows(struct build *x, struct scope *outer, const struct posting_batch *t) {
     struct arena *a = x->l->arena;
     struct loop_builder b, c;
     struct loop_for f = {"item", number(x, 0), number(x, x->items), 1, true};
@@ -155,7 +155,7 @@ static void load_rows(struct build *x, struct scope *outer, const struct turn *t
 }
 
 // Whether each is of the thread's own documents, and then what it adds.
-static void load_values(struct build *x, struct scope *outer, const struct turn *t) {
+static void load_values(struct build *x, struct scope *outer, const struct posting_batch *t) {
     struct arena *a = x->l->arena;
     struct loop_builder b, c;
     struct loop_for f = {"item", number(x, 0), number(x, x->items), 1, true};
@@ -209,7 +209,7 @@ static void add_list(struct build *x, struct scope *s) {
     const struct loop_expr *first =
         as_index(x, s, "first", element(x, s, 2, x->entry + 1, 0), most);
     const struct loop_expr *last = as_index(x, s, "last", element(x, s, 2, x->entry + 1, 1), most);
-    struct turn t = {.last = last, .step = x->is_atomic ? x->block : GPU_WARP};
+    struct posting_batch t = {.last = last, .step = x->is_atomic ? x->block : GPU_WARP};
     t.lane = op2(x, LOOP_MOD, x->thread, number(x, t.step));
     t.factor = loop_let(s->builder, "factor", convert(x, of_entry(x, s, 4), LOOP_F32));
     struct loop_builder b;

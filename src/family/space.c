@@ -68,7 +68,7 @@ struct axis_map map_through_view(const struct graph *g, const struct node *view,
     struct axis_map m = map_identity(0);
     const struct shape *arg = &g->nodes[view->arg[0]].shape;
     for (int i = 0; i < view->shape.rank; i++)
-        // An axis of one element has only index 0, whoever walks it.
+        // An axis of one element has only index 0.
         if (view->view[i] >= 0 && arg->size[view->view[i]] > 1) {
             m.axis[view->view[i]] = map->axis[i];
             m.index[view->view[i]] = map->index[i];

@@ -3,8 +3,8 @@
 // A space is a list of axes. Every node of a region relates to it by a map alone, which says for
 // each axis of the node where its index comes from: an axis of the space, nothing (index 0), or an
 // index expression (index.h) that a slice, a reshape, a window or a gather made. Neighbouring axes
-// that no access tells apart are grouped and walked as one, so an elementwise chain over [M, N] is
-// a single loop over M * N.
+// that no access distinguishes are grouped and walked as one, so an elementwise chain over [M, N]
+// is a single loop over M * N.
 #pragma once
 
 #include "family/index.h"
@@ -48,7 +48,7 @@ bool map_same(const struct axis_map *a, const struct axis_map *b);
 // Does every axis walk along an axis of the space or stand still?
 bool map_is_plain(const struct axis_map *map, int rank);
 // One axis of a node as an index, and back. An axis that is walked in part only (a slice from the
-// beginning) is an index too: whoever sees a plain axis may take it for the whole.
+// beginning) is an index too: code that sees a plain axis may take it for the whole.
 const struct index *map_index(struct arena *a, const struct axis_map *map, int axis, int64_t size);
 void map_set(struct axis_map *map, const struct shape *s, int axis, const struct index *x);
 // The place of a node's element in row-major order.

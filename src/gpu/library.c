@@ -135,7 +135,7 @@ const char *library_path(void *handle) {
     return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name[0] ? map->l_name : NULL;
 }
 
-void library_load_beside(void *handle, const char *soname) {
+void library_load_next_to(void *handle, const char *soname) {
     char dir[1024];
     const char *path = library_path(handle), *slash = path ? strrchr(path, '/') : NULL;
     if (!slash || (size_t)(slash - path) >= sizeof dir)

@@ -38,7 +38,7 @@ const char *library_path(void *handle);
 
 // Load what the library opens by name itself from the directory that it is in: it may look only
 // where the loader does. Nothing happens when that is not there.
-void library_load_beside(void *handle, const char *soname);
+void library_load_next_to(void *handle, const char *soname);
 
 // The headers of the toolkit that $CUDA_HOME names, or $CUDA_PATH, else of the one in
 // /usr/local/cuda. False: there are none.

@@ -38,7 +38,7 @@ bool nvrtc_open(struct nvrtc *n, struct error *err) {
     if (n->version(&n->major, &n->minor) == 0 && n->major >= VERSION_LEAST) {
         char builtins[64];
         snprintf(builtins, sizeof builtins, "libnvrtc-builtins.so.%d.%d", n->major, n->minor);
-        library_load_beside(n->handle, builtins);
+        library_load_next_to(n->handle, builtins);
         return true;
     }
     error_set(err, ERROR_UNSUPPORTED, "NVRTC %d.%d is too old: hone needs %d", n->major, n->minor,

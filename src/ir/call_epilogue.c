@@ -13,7 +13,7 @@ static const char *const kind_words[] = {"load", "number", "round"};
 
 enum { WORD_MAX = 24, NUMBERS_PER_STEP = 4 };
 
-bool epilogue_takes(enum op op) {
+bool epilogue_allows(enum op op) {
     return cutlass_spelling(op) != NULL;
 }
 
@@ -69,7 +69,7 @@ static bool read_value(struct reading *r, int n_steps, int *value) {
 
 static bool find_op(const char *name, enum op *op) {
     for (int i = 0; i < OP_COUNT; i++)
-        if (strcmp(op_infos[i].name, name) == 0 && epilogue_takes((enum op)i)) {
+        if (strcmp(op_infos[i].name, name) == 0 && epilogue_allows((enum op)i)) {
             *op = (enum op)i;
             return true;
         }

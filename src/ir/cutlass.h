@@ -2,8 +2,8 @@
 // that come before any compiling, and the C++ text against CUTLASS's headers.
 //
 // The text is a function of the call's numbers and of the types of its buffers, and of nothing
-// else. Whoever compiles it makes it anew from a call that was checked (cutlass_check): a candidate
-// carries numbers, never host code.
+// else. The compiler's caller makes it anew from a call that was checked (cutlass_check): a
+// candidate carries numbers, never host code.
 //
 // What it becomes is a shared object with two functions in C:
 //     int64_t hone_cutlass_work_bytes(void);

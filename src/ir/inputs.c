@@ -162,7 +162,7 @@ static bool digits(const struct problem *p, const struct distribution *d, enum d
 // one square to f32 is as large as the variance, so that the mean of the squares less the square of
 // the mean loses it at any length and in any order of sums. Around a power of two: a long chain
 // cannot hold what lies beyond that, and errs by chance only where as much is lost as gained.
-// Draws of a range stay in it, and their variance shall not vanish beside what a norm adds to it.
+// Draws of a range stay in it, and their variance shall not vanish against what a norm adds to it.
 // False: no such place in the declared range.
 static bool shift_far(const struct distribution *d, struct distribution *out) {
     static const double deviations = 4096, width = 1.0 / 256;

@@ -22,7 +22,7 @@ enum input_set {
                      // of all places are the first or the last; most parts of a row are empty
     INPUT_SET_SHIFTED,  // all of one sign, away from zero: dropped precision shows
     // Adversarial ones. Whole numbers, signs and places mean something: they stay as declared.
-    INPUT_SET_EQUAL,        // one draw everywhere: ties, and nothing to tell rows apart
+    INPUT_SET_EQUAL,        // one draw everywhere: ties, and rows that are all alike
     INPUT_SET_HUGE,         // every draw times 2^20 (2^5 where the exponent has 5 bits or fewer)
     INPUT_SET_TINY,         // divided by as much
     INPUT_SET_ALTERNATING,  // signs alternate where there are two: sums cancel
@@ -52,7 +52,7 @@ struct inputs_job inputs_hidden(const struct inputs_job *job, int i);
 // One element as the input's type stores it. requires: the input is not computed.
 double inputs_at(const struct inputs_job *job, int64_t index);
 
-// What the elements are drawn from (runtime/hone_inputs.h), for whoever draws them elsewhere.
+// What the elements are drawn from (runtime/hone_inputs.h), for drawing them elsewhere.
 // requires: the input is not computed.
 struct hone_source;
 struct hone_source inputs_source(const struct inputs_job *job);

@@ -12,39 +12,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/arena.h"
-#include "ir/interpret_precision.h"
-#include "ir/recurrence.h"
-#include "ir/structural.h"
+#include "ir/interpreter.h"
 #include "ir/work.h"
 
-// Larger groups would fall out of the cache again.
-enum { GROUP_MAX = 24 };
-
 enum { HUGE_PAGE = 2 * 1024 * 1024 };
-
-// A node inside a group and where its run stands.
-struct step {
-    node_id node;
-    struct reading run;
-};
-
-struct interpreter {
-    const struct problem *problem;
-    const struct interpret_data *data;
-    const struct reading *given;         // per input, in place of data, or NULL
-    const struct structural_kept *kept;  // nodes that were computed once and for all, or NULL
-    struct arena arena;
-    struct reading *arrays;  // per node; value NULL: not stored (or not yet, or no more)
-    bool *is_stored;
-    int *n_uses;    // readers left; outputs have one more
-    int *input_of;  // per node: number of the input, or -1
-    int *step_of;   // per node: index in the open group + 1, or 0
-    struct step steps[GROUP_MAX * (ARGS_MAX + 1)];
-    int n_steps;
-    double zeros[RUN_MAX];
-    char fault[FAULT_MAX];
-};
 
 void *reading_alloc(int64_t count, int64_t size) {
     size_t bytes = (size_t)count * (size_t)size + 1;
@@ -64,7 +35,7 @@ void *reading_alloc(int64_t count, int64_t size) {
     return p;
 }
 
-static struct reading new_array(int64_t count, enum dtype type) {
+struct reading interpreter_new_array(int64_t count, enum dtype type) {
     struct reading r = {.value = reading_alloc(count, sizeof(double)),
                         .variance = reading_alloc(count, sizeof(double)),
                         .type = type};
@@ -75,16 +46,12 @@ static struct reading new_array(int64_t count, enum dtype type) {
     return r;
 }
 
-static void free_array(struct reading *r) {
+void interpreter_free_array(struct reading *r) {
     free(r->value);
     free(r->variance);
     free(r->honest);
     free(r->wide);
     *r = (struct reading){0};
-}
-
-static const struct node *node_at(const struct interpreter *in, node_id id) {
-    return &in->problem->graph.nodes[id];
 }
 
 static bool is_leaf(const struct node *n) {
@@ -95,35 +62,12 @@ static bool is_structural(const struct node *n) {
     return op_class_of(n->op)->is_structural;
 }
 
-// Do the reduced axes stand last, so that what is reduced lies together in memory?
-static bool reduces_rows(const struct interpreter *in, const struct node *n) {
-    int rank = node_at(in, n->arg[0])->shape.rank;
-    unsigned kept = ((1u << rank) - 1) & ~n->axes;
-    return (kept & (kept + 1)) == 0;
-}
-
-// A view that a product can read through: its matrices lie as they are, only the batch axes are
-// broadcast or change places. Stored, it would repeat them for every batch.
-static bool is_batch_view(const struct interpreter *in, const struct node *n) {
-    const struct shape *from = n->op == OP_VIEW ? &node_at(in, n->arg[0])->shape : NULL;
-    int rank = n->shape.rank;
-    return from && from->rank >= 2 && rank >= 2 && node_at(in, n->arg[0])->op != OP_CONST &&
-           n->view[rank - 2] == from->rank - 2 && n->view[rank - 1] == from->rank - 1;
-}
-
 // ---- which nodes are stored
 
 static bool is_always_stored(const struct node *n) {
     enum op_class class = op_infos[n->op].class;
     return class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT || is_structural(n);
 }
-
-static void store_input(struct interpreter *in, node_id id);
-static void store_elementwise(struct interpreter *in, node_id id);
-static void store_reduction(struct interpreter *in, node_id id);
-static void store_matmul(struct interpreter *in, node_id id);
-static void store_structural(struct interpreter *in, node_id id);
-static void store_recurrence(struct interpreter *in, node_id id);
 
 static bool never_whole(const struct interpreter *in, const struct node *n, node_id arg) {
     (void)in, (void)n, (void)arg;
@@ -146,20 +90,20 @@ static const struct {
     // Does the node read argument `arg` out of order, so that all of it must be there? NULL: yes.
     bool (*needs_whole)(const struct interpreter *in, const struct node *n, node_id arg);
 } by_class[OP_CLASS_COUNT] = {
-    [OP_CLASS_LEAF] = {store_input, NULL},
-    [OP_CLASS_VIEW] = {store_elementwise, NULL},
-    [OP_CLASS_ELEMENTWISE] = {store_elementwise, never_whole},
-    [OP_CLASS_REDUCE] = {store_reduction, reduction_needs_whole},
-    [OP_CLASS_CONTRACT] = {store_matmul, product_needs_whole},
-    [OP_CLASS_IOTA] = {store_structural, NULL},
-    [OP_CLASS_MOVE] = {store_structural, NULL},
-    [OP_CLASS_GATHER] = {store_structural, NULL},
-    [OP_CLASS_SCATTER] = {store_structural, NULL},
-    [OP_CLASS_SCAN] = {store_structural, NULL},
-    [OP_CLASS_ORDER] = {store_structural, NULL},
-    [OP_CLASS_WINDOW] = {store_structural, NULL},
-    [OP_CLASS_RAGGED] = {store_structural, NULL},
-    [OP_CLASS_RECUR] = {store_recurrence, NULL},
+    [OP_CLASS_LEAF] = {interpreter_store_input, NULL},
+    [OP_CLASS_VIEW] = {interpreter_store_elementwise, NULL},
+    [OP_CLASS_ELEMENTWISE] = {interpreter_store_elementwise, never_whole},
+    [OP_CLASS_REDUCE] = {interpreter_store_reduction, reduction_needs_whole},
+    [OP_CLASS_CONTRACT] = {interpreter_store_matmul, product_needs_whole},
+    [OP_CLASS_IOTA] = {interpreter_store_structural, NULL},
+    [OP_CLASS_MOVE] = {interpreter_store_structural, NULL},
+    [OP_CLASS_GATHER] = {interpreter_store_structural, NULL},
+    [OP_CLASS_SCATTER] = {interpreter_store_structural, NULL},
+    [OP_CLASS_SCAN] = {interpreter_store_structural, NULL},
+    [OP_CLASS_ORDER] = {interpreter_store_structural, NULL},
+    [OP_CLASS_WINDOW] = {interpreter_store_structural, NULL},
+    [OP_CLASS_RAGGED] = {interpreter_store_structural, NULL},
+    [OP_CLASS_RECUR] = {interpreter_store_recurrence, NULL},
 };
 
 static bool needs_whole(const struct interpreter *in, const struct node *n, node_id arg) {
@@ -209,12 +153,13 @@ static void choose_stored(struct interpreter *in) {
 // ---- groups
 
 // Add the unstored nodes that `id` needs, arguments first. Depth is bounded by GROUP_MAX.
-static void open_step(struct interpreter *in, node_id id, struct reading run) {
+void interpreter_open_step(struct interpreter *in, node_id id, struct reading run) {
     const struct node *n = node_at(in, id);
     if (n->op != OP_VIEW)
         for (int i = 0; i < n->n_args; i++)
             if (!in->is_stored[n->arg[i]] && !in->step_of[n->arg[i]])
-                open_step(in, n->arg[i], new_array(RUN_MAX, node_at(in, n->arg[i])->dtype));
+                interpreter_open_step(
+                    in, n->arg[i], interpreter_new_array(RUN_MAX, node_at(in, n->arg[i])->dtype));
     in->steps[in->n_steps] = (struct step){.node = id, .run = run};
     in->step_of[id] = ++in->n_steps;
 }
@@ -224,12 +169,12 @@ static void close_group(struct interpreter *in) {
         node_id id = in->steps[i].node;
         in->step_of[id] = 0;
         if (!in->is_stored[id])
-            free_array(&in->steps[i].run);
+            interpreter_free_array(&in->steps[i].run);
     }
     in->n_steps = 0;
 }
 
-static void fill_doubles(double *out, double value, int64_t n) {
+void interpreter_fill(double *out, double value, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         out[i] = value;
 }
@@ -239,39 +184,13 @@ static void fill_floats(float *out, float value, int64_t n) {
         out[i] = value;
 }
 
-READING_HOT static void widen_floats(double *restrict out, const float *restrict from, int64_t n) {
+READING_HOT void interpreter_widen(double *restrict out, const float *restrict from, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         out[i] = from[i];
 }
 
-// Elements from[0], from[stride], ... in all readings; a source without values is an input.
-static void copy_run(struct reading out, struct reading from, int64_t stride, int64_t n) {
-    for (int64_t i = 0; i < n && out.honest; i++)
-        out.honest[i] = from.honest[i * stride];
-    for (int64_t i = 0; i < n && out.wide; i++)
-        out.wide[i] = from.wide[i * stride];
-    for (int64_t i = 0; i < n; i++)
-        out.value[i] = from.value ? from.value[i * stride] : (double)from.honest[i * stride];
-    for (int64_t i = 0; i < n; i++)
-        out.variance[i] = from.variance ? from.variance[i * stride] : 0;
-}
-
-static struct reading at_offset(struct reading r, int64_t offset) {
-    return (struct reading){.value = r.value ? r.value + offset : NULL,
-                            .variance = r.variance ? r.variance + offset : NULL,
-                            .honest = r.honest ? r.honest + offset : NULL,
-                            .wide = r.wide ? r.wide + offset : NULL,
-                            .type = r.type};
-}
-
-// Where the one element of a constant stands.
-struct number {
-    float honest;
-    double wide;
-};
-
 // A node's whole array; an input of f32 has only its data, a constant one element.
-static struct reading whole(const struct interpreter *in, node_id id, struct number *number) {
+struct reading interpreter_whole(const struct interpreter *in, node_id id, struct number *number) {
     const struct node *n = node_at(in, id);
     if (n->op == OP_CONST) {
         *number = (struct number){(float)n->value, n->value};
@@ -290,7 +209,7 @@ static struct reading whole(const struct interpreter *in, node_id id, struct num
 static void run_view(const struct interpreter *in, const struct node *view, struct reading out,
                      int64_t start, int64_t n) {
     struct number number;
-    struct reading from = whole(in, view->arg[0], &number);
+    struct reading from = interpreter_whole(in, view->arg[0], &number);
     const struct shape *s = &node_at(in, view->arg[0])->shape;
     int64_t strides[RANK_MAX], stride[RANK_MAX] = {0}, step = 1;
     for (int i = s->rank - 1; i >= 0; i--) {
@@ -316,7 +235,7 @@ static void run_view(const struct interpreter *in, const struct node *view, stru
     }
 }
 
-static struct reading operand(struct interpreter *in, node_id id, int64_t start) {
+struct reading interpreter_operand(struct interpreter *in, node_id id, int64_t start) {
     if (in->step_of[id])
         return in->steps[in->step_of[id] - 1].run;
     struct reading r = at_offset(in->arrays[id], start);
@@ -346,29 +265,29 @@ static void check_whole(struct interpreter *in, const struct node *n, struct rea
 }
 
 // Elements [start, start + n) of every step; n is at most RUN_MAX.
-static void run_group(struct interpreter *in, int64_t start, int n) {
+void interpreter_run_group(struct interpreter *in, int64_t start, int n) {
     for (int i = 0; i < in->n_steps; i++) {
         const struct node *node = node_at(in, in->steps[i].node);
         struct reading *out = &in->steps[i].run;
         struct reading args[ARGS_MAX];
         if (node->op == OP_CONST) {
-            fill_doubles(out->value, node->value, n);
-            fill_doubles(out->variance, 0, n);
+            interpreter_fill(out->value, node->value, n);
+            interpreter_fill(out->variance, 0, n);
             if (out->wide)
-                fill_doubles(out->wide, node->value, n);
+                interpreter_fill(out->wide, node->value, n);
             else
                 fill_floats(out->honest, (float)node->value, n);
         } else if (node->op == OP_INPUT) {
             const float *data = in->data->inputs[in->input_of[in->steps[i].node]];
             const float *from = data + start;
-            widen_floats(out->value, from, n);
+            interpreter_widen(out->value, from, n);
             memset(out->variance, 0, sizeof(double) * (size_t)n);
             memcpy(out->honest, from, sizeof(float) * (size_t)n);
         } else if (node->op == OP_VIEW) {
             run_view(in, node, *out, start, n);
         } else {
             for (int j = 0; j < node->n_args; j++)
-                args[j] = operand(in, node->arg[j], start);
+                args[j] = interpreter_operand(in, node->arg[j], start);
             reading_elementwise(node->op, *out, args, n);
             if (work_is_exponent(&in->problem->graph, in->steps[i].node))
                 reading_exponent(*out, args, n);
@@ -378,252 +297,12 @@ static void run_group(struct interpreter *in, int64_t start, int n) {
     }
 }
 
-// ---- stored nodes, by class
-
-static void store_elementwise(struct interpreter *in, node_id id) {
-    int64_t count = shape_count(&node_at(in, id)->shape);
-    struct reading array = in->arrays[id] = new_array(count, node_at(in, id)->dtype);
-    open_step(in, id, array);
-    for (int64_t start = 0; start < count; start += RUN_MAX) {
-        in->steps[in->n_steps - 1].run = at_offset(array, start);
-        run_group(in, start, count - start < RUN_MAX ? (int)(count - start) : RUN_MAX);
-    }
-}
-
-// Where the best stands; uncertain by the whole axis when another may be as good.
-static void put_position(struct reading out, int64_t at, const struct reading_partial *p,
-                         int64_t length) {
-    double reach = READING_STRAYS * sqrt(p->variance + p->other_variance);
-    out.value[at] = (double)p->at;
-    out.wide[at] = (double)p->honest_at;
-    out.variance[at] = fabs(p->value - p->other) <= reach ? (double)length * (double)length : 0;
-}
-
-static void put_partial(struct reading out, int64_t at, const struct reading_fold *f,
-                        int64_t length) {
-    struct reading_partial p = reading_fold_end(f);
-    if (f->op == OP_ARGMAX || f->op == OP_ARGMIN) {
-        put_position(out, at, &p, length);
-        return;
-    }
-    out.value[at] = p.value;
-    out.variance[at] = p.variance;
-    reading_set_honest(&out, at, f->type == DTYPE_F32 ? (double)p.honest : p.wide);
-}
-
-// An input that is not f32, or anything else kept as its type stores it.
-static void store_input(struct interpreter *in, node_id id) {
-    const struct node *n = node_at(in, id);
-    if (in->given) {
-        in->arrays[id] = in->given[in->input_of[id]];
-        return;
-    }
-    int64_t count = shape_count(&n->shape);
-    struct reading r = in->arrays[id] = new_array(count, n->dtype);
-    dtype_get_run(n->dtype, in->data->inputs[in->input_of[id]], 0, count, r.value);
-    for (int64_t i = 0; i < count; i++)
-        reading_set_honest(&r, i, r.value[i]);
-    fill_doubles(r.variance, 0, count);
-}
-
-// What is reduced lies together: the argument is computed on the way.
-static void store_row_reduction(struct interpreter *in, node_id id) {
-    const struct node *n = node_at(in, id);
-    bool is_mean = work_is_mean(&in->problem->graph, id);
-    int64_t rows = shape_count(&n->shape), row = shape_count(&node_at(in, n->arg[0])->shape) / rows;
-    in->arrays[id] = new_array(rows, n->dtype);
-    if (!in->is_stored[n->arg[0]])
-        open_step(in, n->arg[0], new_array(RUN_MAX, node_at(in, n->arg[0])->dtype));
-    for (int64_t i = 0; i < rows; i++) {
-        struct reading_fold fold = {.op = n->op, .type = n->dtype, .is_mean = is_mean};
-        for (int64_t start = 0; start < row; start += RUN_MAX) {
-            int len = row - start < RUN_MAX ? (int)(row - start) : RUN_MAX;
-            run_group(in, i * row + start, len);
-            struct reading x = operand(in, n->arg[0], i * row + start);
-            reading_fold_add(&fold, reading_run(&fold, x, len));
-        }
-        put_partial(in->arrays[id], i, &fold, row);
-    }
-}
-
-// Step through the axes in `mask` of a shape, row-major: returns the offset of step `i`.
-static int64_t masked_offset(const struct shape *s, unsigned mask, int64_t i) {
-    int64_t offset = 0, stride = 1;
-    for (int axis = s->rank - 1; axis >= 0; axis--) {
-        if (mask >> axis & 1) {
-            offset += i % s->size[axis] * stride;
-            i /= s->size[axis];
-        }
-        stride *= s->size[axis];
-    }
-    return offset;
-}
-
-// Any axes: each result gathers its elements into a run. An array of its own for the
-// argument, since elements are read out of order.
-static void store_scattered_reduction(struct interpreter *in, node_id id) {
-    const struct node *n = node_at(in, id);
-    bool is_mean = work_is_mean(&in->problem->graph, id);
-    const struct shape *s = &node_at(in, n->arg[0])->shape;
-    struct number number;
-    struct reading from = whole(in, n->arg[0], &number), run = new_array(RUN_MAX, from.type);
-    int64_t count = shape_count(&n->shape), length = shape_count(s) / count;
-    int64_t *offsets = reading_alloc(length, sizeof *offsets);
-    for (int64_t i = 0; i < length; i++)
-        offsets[i] = masked_offset(s, n->axes, i);
-    in->arrays[id] = new_array(count, n->dtype);
-    for (int64_t i = 0; i < count; i++) {
-        struct reading_fold fold = {.op = n->op, .type = n->dtype, .is_mean = is_mean};
-        struct reading base = at_offset(from, masked_offset(s, ~n->axes, i));
-        for (int64_t start = 0; start < length; start += RUN_MAX) {
-            int len = length - start < RUN_MAX ? (int)(length - start) : RUN_MAX;
-            for (int j = 0; j < len; j++)
-                copy_run(at_offset(run, j), at_offset(base, offsets[start + j]), 0, 1);
-            reading_fold_add(&fold, reading_run(&fold, run, len));
-        }
-        put_partial(in->arrays[id], i, &fold, length);
-    }
-    free(offsets);
-    free_array(&run);
-}
-
-static bool multiplies(enum op op) {
-    return op == OP_MATMUL || op == OP_CONV || op == OP_CONV_T || op == OP_RAGGED_MATMUL ||
-           op == OP_RAGGED_OUTER;
-}
-
-// Node `id` for a user `n` that needs whole arrays. What is made for it is in `own`: inputs are
-// widened, factors of a declared precision are rounded.
-static struct reading whole_operand(struct interpreter *in, const struct node *n, node_id id,
-                                    struct reading *own) {
-    struct number number;
-    struct reading r = whole(in, id, &number);
-    assert(node_at(in, id)->op != OP_CONST);
-    if (!r.value) {
-        int64_t count = shape_count(&node_at(in, id)->shape);
-        own->value = r.value = reading_alloc(count, sizeof(double));
-        widen_floats(r.value, r.honest, count);
-    }
-    const struct precision *q = &in->problem->precision;
-    if (q->operand != PRECISION_STORED && multiplies(n->op) && n->dtype == DTYPE_F32 &&
-        dtype_is_float(r.type) && r.honest)
-        reading_narrow(q, &r, shape_count(&node_at(in, id)->shape), own);
-    return r;
-}
-
-// One side of a product: arrays, and how far one step along each batch axis goes in them.
-struct side {
-    struct reading whole, own;
-    int64_t stride[RANK_MAX];
-};
-
-static struct side product_side(struct interpreter *in, const struct node *user, node_id id) {
-    const struct node *n = node_at(in, id);
-    struct side s = {0};
-    bool is_through = !in->is_stored[id] && is_batch_view(in, n);
-    const struct shape *from = is_through ? &node_at(in, n->arg[0])->shape : &n->shape;
-    int64_t strides[RANK_MAX], step = 1;
-    for (int i = from->rank - 1; i >= 0; i--) {
-        strides[i] = step;
-        step *= from->size[i];
-    }
-    for (int i = 0; i < n->shape.rank - 2; i++) {
-        int axis = is_through ? n->view[i] : i;
-        s.stride[i] = axis < 0 ? 0 : strides[axis];
-    }
-    s.whole = whole_operand(in, user, is_through ? n->arg[0] : id, &s.own);
-    return s;
-}
-
-static struct reading matrix_of(const struct side *s, const struct shape *shape, int64_t batch) {
-    int64_t offset = 0;
-    for (int i = shape->rank - 3; i >= 0; i--) {
-        offset += batch % shape->size[i] * s->stride[i];
-        batch /= shape->size[i];
-    }
-    return at_offset(s->whole, offset);
-}
-
-// Digits that sums of products have less than f32.
-static int sums_lack(const struct interpreter *in) {
-    return in->problem->precision.short_sums ? SHORT_SUMS_LACK : 0;
-}
-
-static void store_matmul(struct interpreter *in, node_id id) {
-    const struct node *n = node_at(in, id);
-    const struct shape *l = &node_at(in, n->arg[0])->shape;
-    int rank = n->shape.rank;
-    struct reading_matmul mm = {.m = n->shape.size[rank - 2],
-                                .n = n->shape.size[rank - 1],
-                                .k = l->size[rank - 1],
-                                .lack = sums_lack(in)};
-    struct side left = product_side(in, n, n->arg[0]), right = product_side(in, n, n->arg[1]);
-    int64_t count = shape_count(&n->shape);
-    in->arrays[id] = new_array(count, n->dtype);
-    for (int64_t batch = 0; batch < count / (mm.m * mm.n); batch++) {
-        mm.out = at_offset(in->arrays[id], batch * mm.m * mm.n);
-        mm.left = matrix_of(&left, &n->shape, batch);
-        mm.right = matrix_of(&right, &n->shape, batch);
-        structural_matmul(&mm);
-    }
-    free_array(&left.own);
-    free_array(&right.own);
-}
-
-static void store_structural(struct interpreter *in, node_id id) {
-    const struct node *n = node_at(in, id);
-    struct structural s = {
-        .graph = &in->problem->graph, .node = n, .fault = in->fault, .lack = sums_lack(in)};
-    struct reading own[ARGS_MAX] = {{0}};
-    struct number numbers[ARGS_MAX];
-    for (int i = 0; i < n->n_args; i++)
-        s.args[i] = node_at(in, n->arg[i])->op == OP_CONST
-                        ? whole(in, n->arg[i], &numbers[i])
-                        : whole_operand(in, n, n->arg[i], &own[i]);
-    s.out = in->arrays[id] = new_array(shape_count(&n->shape), n->dtype);
-    structural_store(&s);
-    for (int i = 0; i < n->n_args; i++)
-        free_array(&own[i]);
-}
-
-// All results of a loop at once: those that come later find their arrays made.
-static void store_recurrence(struct interpreter *in, node_id id) {
-    const struct graph *g = &in->problem->graph;
-    const struct node *n = node_at(in, id);
-    struct structural_loop loop = {.recurrence = recurrence_of(n), .fault = in->fault};
-    struct reading own[ARGS_MAX] = {{0}};
-    struct number numbers[ARGS_MAX];
-    if (in->arrays[id].value)
-        return;
-    for (int i = 0; i < n->n_args; i++)
-        loop.args[i] = node_at(in, n->arg[i])->op == OP_CONST
-                           ? whole(in, n->arg[i], &numbers[i])
-                           : whole_operand(in, n, n->arg[i], &own[i]);
-    for (node_id i = id; i < g->n_nodes && loop.n_results < LOOP_RESULTS_MAX; i++) {
-        if (recurrence_of(&g->nodes[i]) != loop.recurrence || !in->is_stored[i])
-            continue;
-        in->arrays[i] = new_array(shape_count(&g->nodes[i].shape), g->nodes[i].dtype);
-        loop.nodes[loop.n_results] = &g->nodes[i];
-        loop.results[loop.n_results++] = in->arrays[i];
-    }
-    structural_recurrence(&loop);
-    for (int i = 0; i < n->n_args; i++)
-        free_array(&own[i]);
-}
-
-static void store_reduction(struct interpreter *in, node_id id) {
-    if (reduces_rows(in, node_at(in, id)))
-        store_row_reduction(in, id);
-    else
-        store_scattered_reduction(in, id);
-}
-
 // The arguments of `id` have one reader less; arrays that nobody reads any more are freed.
 static void release_args(struct interpreter *in, node_id id) {
     const struct node *n = node_at(in, id);
     for (int i = 0; i < n->n_args; i++)
         if (--in->n_uses[n->arg[i]] == 0 && in->is_stored[n->arg[i]])
-            free_array(&in->arrays[n->arg[i]]);
+            interpreter_free_array(&in->arrays[n->arg[i]]);
 }
 
 static void evaluate(struct interpreter *in, node_id id) {

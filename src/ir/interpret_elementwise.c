@@ -76,13 +76,7 @@ static inline double rounded(double v, double c, bool is_rough) {
     LOOP2(id, (takes_a) ? A : B, stored_pick(A, B, V, W, takes_a))
 #define TEST(id, name, arity, types, value) LOOP##arity(id, value, JUMP##arity(id))
 #include "ir/ops.def"
-#undef OP
-#undef UNARY
-#undef BINARY
-#undef STEP1
-#undef STEP2
-#undef PICK
-#undef TEST
+#include "ir/ops_end.h"
 
 // The condition may be wrong by honest rounding: then either branch is right, with its own error.
 static void run_WHERE(struct reading out, const struct reading *args, int n) {
@@ -110,13 +104,7 @@ static const run_fn runs[OP_COUNT] = {
 #define PICK(id, name, flops, takes_a) [OP_##id] = run_##id,
 #define TEST(id, name, arity, types, value) [OP_##id] = run_##id,
 #include "ir/ops.def"
-#undef OP
-#undef UNARY
-#undef BINARY
-#undef STEP1
-#undef STEP2
-#undef PICK
-#undef TEST
+#include "ir/ops_end.h"
     [OP_WHERE] = run_WHERE,
 };
 

@@ -130,14 +130,14 @@ static struct reading_partial sum_of(const struct tile *t, int row, int j, int n
 }
 
 // Per run of k: the lowest bit in each row of the left and in each column of the panel.
-struct lows {
+struct lowest_bits {
     int64_t n_runs;
     int *rows;     // [m][n_runs]
     int *columns;  // [n_runs][COLUMNS]
 };
 
 static void multiply_tile(const struct reading_matmul *mm, struct reading panel,
-                          const struct lows *lows, int64_t row, int64_t column) {
+                          const struct lowest_bits *lows, int64_t row, int64_t column) {
     struct reading_fold folds[ROWS][COLUMNS];
     bool is_one = lows->n_runs == 1;  // and so nothing to fold
     int width = mm->n - column < COLUMNS ? (int)(mm->n - column) : COLUMNS;
@@ -210,7 +210,7 @@ void reading_matmul(const struct reading_matmul *whole) {
     struct reading panel = {.value = aligned_zeros(mm.k * COLUMNS, sizeof(double)),
                             .variance = aligned_zeros(mm.k * COLUMNS, sizeof(double)),
                             .honest = aligned_zeros(mm.k * COLUMNS, sizeof(float))};
-    struct lows lows = {.n_runs = (mm.k + RUN_MAX - 1) / RUN_MAX};
+    struct lowest_bits lows = {.n_runs = (mm.k + RUN_MAX - 1) / RUN_MAX};
     lows.rows = reading_alloc(mm.m * lows.n_runs, sizeof(int));
     lows.columns = reading_alloc(lows.n_runs * COLUMNS, sizeof(int));
     for (int64_t row = 0; row < mm.m; row++)

@@ -23,7 +23,7 @@ struct rows {
     const bool *carries;  // per node
     int64_t n_rows;
     struct interpret_result *result;
-    atomic_flag *has_fault;  // whoever sets it writes result->fault
+    atomic_flag *has_fault;  // the thread that sets it writes result->fault
 };
 
 static bool is_row_view(const struct node *n, const bool *carries, int64_t n_rows) {

@@ -41,13 +41,7 @@ double interpret_rounding(enum dtype t, double v) {
     FUNCTION(value_##id, (takes_a) ? A : B) FUNCTION(slope_##id, takes_a)
 #define TEST(id, name, arity, types, value) FUNCTION(value_##id, value)
 #include "ir/ops.def"
-#undef OP
-#undef UNARY
-#undef BINARY
-#undef STEP1
-#undef STEP2
-#undef PICK
-#undef TEST
+#include "ir/ops_end.h"
 
 // Value and slopes of one elementwise operation of ops.def, as functions; for a jump `slope_a`
 // is NULL.
@@ -68,13 +62,7 @@ static const struct op_functions op_functions[OP_COUNT] = {
 #define PICK(id, name, flops, takes_a) [OP_##id] = {value_##id, slope_##id, NULL, true},
 #define TEST(id, name, arity, types, value) [OP_##id] = {value_##id, NULL, NULL, false},
 #include "ir/ops.def"
-#undef OP
-#undef UNARY
-#undef BINARY
-#undef STEP1
-#undef STEP2
-#undef PICK
-#undef TEST
+#include "ir/ops_end.h"
 };
 
 double op_evaluate(enum op op, double a, double b) {

@@ -128,7 +128,7 @@ int call_numbers(enum call_kind kind);  // how many it has
 void epilogue_print(struct str *out, const struct call_epilogue *e);
 const char *epilogue_parse(const char *text, size_t len, struct call_epilogue *e);
 // May an operation stand in an epilogue?
-bool epilogue_takes(enum op op);
+bool epilogue_allows(enum op op);
 // The value that is stored, in float64 but for what is rounded: of a sum and what the steps load
 // there, in their order.
 double epilogue_evaluate(const struct call_epilogue *e, double sum, const double *loaded);

@@ -36,7 +36,7 @@ static inline bool reading_sums_exactly(double size, int low, int lack) {
 
 // Mean square of the partial sums of some terms, over all orders in which they can be added one
 // after the other: of `sum` and of the sum of their squares. A candidate may add in any order, and
-// all of them in one chain, so one unit of error must not hang on ours.
+// all of them in one chain, so one unit of error must not depend on ours.
 static inline double reading_sum_square(double sum, double squares) {
     return squares / 2 + (sum * sum - squares) / 3;
 }

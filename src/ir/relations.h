@@ -22,7 +22,7 @@ struct relations_scaling {
 bool relations_find_scaling(const struct problem *p, struct relations_scaling *s);
 
 // The most terms that a sum of the problem has, products and scans included; 1 when there is none.
-// On data that cancel, or that are all alike, honest errors of long sums hang on their order.
+// On data that cancel, or that are all alike, honest errors of long sums depend on their order.
 int64_t relations_longest_sum(const struct problem *p);
 
 // Do rows (axis 0 of every output) neither depend on one another nor on their number? `moves`

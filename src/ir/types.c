@@ -96,7 +96,7 @@ double dtype_round_digits(int digits, double v) {
     return stored_round_at(v, digits, -1022);
 }
 
-double dtype_miss(enum dtype t, double v, double x) {
+double dtype_rounding_distance(enum dtype t, double v, double x) {
     return stored_miss((int)t, v, x);
 }
 

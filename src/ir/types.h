@@ -66,7 +66,7 @@ double dtype_round_digits(int digits, double v);
 
 // How far x is from the nearest number that rounds to `v`, a value of the float type; 0: it does so
 // itself. Of an infinite v (or f8e4m3's NaN) those are the numbers that overflow.
-double dtype_miss(enum dtype t, double v, double x);
+double dtype_rounding_distance(enum dtype t, double v, double x);
 
 // Cut toward zero, stopping at the ends of i64; NaN is 0.
 int64_t dtype_whole(double v);

@@ -11,7 +11,7 @@
 
 static const int64_t ELEMENTS_MAX = (int64_t)1 << 40;
 
-const struct node *build_look(const struct builder *b, node_id id) {
+const struct node *build_get(const struct builder *b, node_id id) {
     return &b->graph->nodes[id];
 }
 
@@ -98,7 +98,7 @@ node_id build_node(struct builder *b, const struct label *l, struct operand x) {
 struct operand build_view(struct builder *b, const struct label *l, node_id arg,
                           const struct shape *shape, const int *view) {
     struct label own = named(b, l, 'v', &b->n_views);
-    struct node n = {.op = OP_VIEW, .dtype = build_look(b, arg)->dtype, .shape = *shape};
+    struct node n = {.op = OP_VIEW, .dtype = build_get(b, arg)->dtype, .shape = *shape};
     n.arg[0] = arg;
     memcpy(n.view, view, sizeof n.view[0] * (size_t)shape->rank);
     return (struct operand){.node = add_node(b, &own, n)};
@@ -116,7 +116,7 @@ struct operand build_unreduce(struct builder *b, const struct label *l, node_id 
 // shapes fit.
 node_id build_broadcast(struct builder *b, const struct label *l, node_id id,
                         const struct shape *shape) {
-    struct shape from = build_look(b, id)->shape;
+    struct shape from = build_get(b, id)->shape;
     if (shape_equal(&from, shape))
         return id;
     int view[RANK_MAX];
@@ -218,9 +218,9 @@ static bool is_wrong(enum op op, int i, enum dtype t) {
 enum dtype build_type(struct builder *b, const struct label *l, enum op op, const node_id *ids) {
     enum dtype types[ARGS_MAX], result;
     for (int i = 0; i < op_infos[op].arity; i++) {
-        types[i] = build_look(b, ids[i])->dtype;
+        types[i] = build_get(b, ids[i])->dtype;
         if (is_wrong(op, i, types[i]))
-            wrong_type(b, l, op, build_look(b, ids[i]));
+            wrong_type(b, l, op, build_get(b, ids[i]));
     }
     bool ok = op_result_type(op, types, &result);
     assert(ok);
@@ -236,7 +236,7 @@ static enum dtype number_type(const struct builder *b, enum op op, const struct 
         if (args[i].is_number)
             all_whole &= args[i].is_whole;
         else
-            t = dtype_promote(t, build_look(b, args[i].node)->dtype);
+            t = dtype_promote(t, build_get(b, args[i].node)->dtype);
     return t == DTYPE_BOOL || (dtype_is_integer(t) && !all_whole) ? DTYPE_F32 : t;
 }
 
@@ -255,8 +255,8 @@ struct operand build_elementwise(struct builder *b, const struct label *l, enum 
     enum dtype number = number_type(b, op, args);
     for (int i = 0; i < arity; i++) {
         ids[i] = build_node_as(b, &part, args[i], number);
-        if (!merge_shapes(&shape, &build_look(b, ids[i])->shape, 0))
-            shapes_fail(b, l, &shape, &build_look(b, ids[i])->shape);
+        if (!merge_shapes(&shape, &build_get(b, ids[i])->shape, 0))
+            shapes_fail(b, l, &shape, &build_get(b, ids[i])->shape);
     }
     struct node n = {.op = op, .dtype = build_type(b, l, op, ids), .shape = shape};
     for (int i = 0; i < arity; i++)
@@ -269,8 +269,8 @@ struct operand build_cast(struct builder *b, const struct label *l, struct opera
     if (x.is_number)
         return (struct operand){.node = build_node_as(b, l, x, t)};
     node_id id = x.node;
-    struct node n = {.op = OP_CAST, .dtype = t, .shape = build_look(b, id)->shape};
-    if (build_look(b, id)->dtype == t)
+    struct node n = {.op = OP_CAST, .dtype = t, .shape = build_get(b, id)->shape};
+    if (build_get(b, id)->dtype == t)
         return (struct operand){.node = id};
     n.arg[0] = id;
     return build_add(b, l, n);
@@ -278,7 +278,7 @@ struct operand build_cast(struct builder *b, const struct label *l, struct opera
 
 struct operand build_reduce(struct builder *b, const struct label *l, enum op op, node_id arg,
                             unsigned axes) {
-    const struct node *from = build_look(b, arg);
+    const struct node *from = build_get(b, arg);
     struct node n = {.op = op, .dtype = build_type(b, l, op, &arg), .axes = axes};
     n.arg[0] = arg;
     for (int i = 0; i < from->shape.rank; i++) {
@@ -310,7 +310,7 @@ static void check_matmul(struct builder *b, const struct label *l, const struct 
 }
 
 struct operand build_matmul(struct builder *b, const struct label *l, node_id left, node_id right) {
-    struct node lhs = *build_look(b, left), rhs = *build_look(b, right);
+    struct node lhs = *build_get(b, left), rhs = *build_get(b, right);
     check_matmul(b, l, &lhs, &rhs);
     struct shape batch = lhs.shape;
     if (!merge_shapes(&batch, &rhs.shape, 2))

@@ -57,7 +57,7 @@ const char *build_type_text(const struct builder *b, const struct node *n);
 // Add a node whose rank, sizes and types are right; named in the series t.1 (v.1 for what
 // only moves data) when `l` has none.
 struct operand build_add(struct builder *b, const struct label *l, struct node n);
-const struct node *build_look(const struct builder *b, node_id id);
+const struct node *build_get(const struct builder *b, node_id id);
 
 // Bring a value to a shape that it can be broadcast to.
 node_id build_broadcast(struct builder *b, const struct label *l, node_id id,

@@ -42,13 +42,7 @@ static const char *const reserved_names[] = {"where",
 
 static const char *const function_names[] = {"where",
 #include "ir/ops.def"
-#undef OP
-#undef UNARY
-#undef BINARY
-#undef STEP1
-#undef STEP2
-#undef PICK
-#undef TEST
+#include "ir/ops_end.h"
 #define STRUCTURE(name, required, values, build, params) name,
 #include "lang/structure.def"
 #undef STRUCTURE
@@ -293,7 +287,7 @@ static struct operand build_reduction(struct builder *b, const struct label *l,
                                       const struct expr *e, node_id arg) {
     bool keepdims = false;
     enum op op = find_op(e->text);
-    struct shape shape = build_look(b, arg)->shape;
+    struct shape shape = build_get(b, arg)->shape;
     unsigned axes = read_keywords(b, e, &shape, &keepdims);
     if (!keepdims)
         return build_reduce(b, l, op, arg, axes);

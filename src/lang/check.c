@@ -304,7 +304,7 @@ node_id check_value(struct checker *c, struct value_scope *scope, const struct s
     node_id id = value_build(scope, &l, st->value);
     if (st->type.name && st->type.rank && !st->part) {
         struct shape shape = check_shape(c, &st->type);
-        check_value_shape(c, st, build_look(&scope->builder, id), check_type(c, &st->type), &shape);
+        check_value_shape(c, st, build_get(&scope->builder, id), check_type(c, &st->type), &shape);
     }
     if (st->type.name)
         id = check_store_as(c, scope, st, id, check_type(c, &st->type));

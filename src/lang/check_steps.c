@@ -41,7 +41,7 @@ static node_id first_value(struct checker *c, const struct state_syntax *st) {
     enum dtype type = check_type(c, &st->type);
     struct shape shape = check_shape(c, &st->type);
     node_id id = build_node_as(b, &l, x, type);
-    const struct node *n = build_look(b, id);
+    const struct node *n = build_get(b, id);
     bool converts = dtype_is_float(type) && dtype_is_float(n->dtype);
     if ((n->dtype != type && !converts) || !fits(&n->shape, &shape))
         mistake_fail(c->mistakes, st->value->at, NULL, "'%s' is declared %s%s, and this is %s",
@@ -139,11 +139,11 @@ static void check_next(struct checker *c, const struct statement *st, struct ste
     struct steps *l = c->loop;
     struct builder *b = &l->scope.builder;
     struct symbol *s = names_find(&l->scope.names, st->name);
-    const struct node now = *build_look(b, l->inputs[state - l->outputs].inner);
+    const struct node now = *build_get(b, l->inputs[state - l->outputs].inner);
     if (state->node >= 0)
         mistake_fail(c->mistakes, st->at, NULL, "state '%s' is assigned twice", st->name);
     node_id id = check_value(c, &l->scope, st, arena_printf(c->arena, "%s.next", st->name));
-    const struct node *n = build_look(b, id);
+    const struct node *n = build_get(b, id);
     if (!shape_equal(&n->shape, &now.shape))
         mistake_fail(c->mistakes, st->value->at, NULL,
                      "state '%s' begins as %s, and its next value is %s%s", st->name,
@@ -195,10 +195,10 @@ static void check_kept(struct checker *c, const struct statement *st) {
     if (!is_output)
         check_target(c, st, &is_output);
     node_id id = check_value(c, &l->scope, st, st->name);
-    if (build_look(&l->scope.builder, id)->shape.rank < axis)
+    if (build_get(&l->scope.builder, id)->shape.rank < axis)
         mistake_fail(c->mistakes, st->part->at, NULL,
                      "'%s' goes along axis %d, and what is kept is %s", l->at->name, axis,
-                     build_type_text(&l->scope.builder, build_look(&l->scope.builder, id)));
+                     build_type_text(&l->scope.builder, build_get(&l->scope.builder, id)));
     names_find(&l->scope.names, l->at->name)->is_used = true;
     l->outputs[l->n_outputs++] = (struct steps_output){
         .st = st, .name = st->name, .at = st->name_at, .node = id, .axis = axis};

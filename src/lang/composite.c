@@ -152,7 +152,7 @@ static void bind_size(struct builder *b, struct frame *f, const char *name, int6
 static struct operand with_an_axis(struct builder *b, const struct composite *c,
                                    const struct label *l, struct operand x) {
     bool takes_all = strstr(c->keywords, "axis=all") != NULL;
-    if (!b->frame || !takes_all || build_look(b, x.node)->shape.rank > 0)
+    if (!b->frame || !takes_all || build_get(b, x.node)->shape.rank > 0)
         return x;
     return build_unreduce(b, l, x.node, &(struct shape){.rank = 1, .size = {1}, .dim = {-1}}, 1);
 }
@@ -170,7 +170,7 @@ static void bind_values(struct value_scope *s, struct frame *f, const struct com
         bind(b, f, name, x);
         if (x.is_number)
             continue;
-        const struct shape *shape = &build_look(b, x.node)->shape;
+        const struct shape *shape = &build_get(b, x.node)->shape;
         if (i == 0)
             f->first = x.node;
         if (shape->rank > 0) {
@@ -210,7 +210,7 @@ static void check_keywords(struct builder *b, const struct composite *c, const s
 // axis=: of the first value; the default as the row says.
 static unsigned read_axis(struct builder *b, const struct composite *c, const struct expr *e,
                           const char *otherwise, node_id first) {
-    const struct shape *s = &build_look(b, first)->shape;
+    const struct shape *s = &build_get(b, first)->shape;
     const struct keyword *k = find_keyword(e, "axis");
     if (s->rank == 0)
         mistake_fail(b->mistakes, e->at, NULL, "%s() needs a value with at least one axis",
@@ -222,12 +222,12 @@ static unsigned read_axis(struct builder *b, const struct composite *c, const st
     int axis = (int)strtol(otherwise, NULL, 10);
     if (axis >= s->rank)
         mistake_fail(b->mistakes, e->at, NULL, "%s() goes along axis %d, and this value is %s",
-                     c->name, axis, build_type_text(b, build_look(b, first)));
+                     c->name, axis, build_type_text(b, build_get(b, first)));
     return 1u << (axis < 0 ? axis + s->rank : axis);
 }
 
 static void bind_axis(struct builder *b, struct frame *f, unsigned axes) {
-    const struct shape *s = &build_look(b, f->first)->shape;
+    const struct shape *s = &build_get(b, f->first)->shape;
     int64_t count = 1;
     f->axes = axes;
     for (int i = 0; i < s->rank; i++)
@@ -299,7 +299,7 @@ static struct expr *read_line(struct builder *b, const char *line, size_t len, c
 // A reduced result as `keepdims` wants it.
 static struct operand keep_axes(struct builder *b, const struct frame *f, const struct label *l,
                                 struct operand x) {
-    struct shape shape = build_look(b, f->first)->shape;
+    struct shape shape = build_get(b, f->first)->shape;
     for (int i = 0; i < shape.rank; i++)
         if (f->axes >> i & 1) {
             shape.size[i] = 1;
@@ -364,7 +364,7 @@ bool composite_is_inner(const struct value_scope *s, const char *name) {
 
 static struct operand along(struct builder *b, const struct label *l, node_id id,
                             const struct shape *like) {
-    const struct node *n = build_look(b, id);
+    const struct node *n = build_get(b, id);
     int axis = __builtin_ctz(b->frame->axes), view[RANK_MAX];
     if (n->shape.rank != 1 || n->shape.size[0] != like->size[axis])
         mistake_fail(b->mistakes, l->at, NULL,
@@ -376,11 +376,11 @@ static struct operand along(struct builder *b, const struct label *l, node_id id
 }
 
 static struct operand swap(struct builder *b, const struct label *l, node_id id) {
-    struct shape s = build_look(b, id)->shape;
+    struct shape s = build_get(b, id)->shape;
     int view[RANK_MAX] = {0, 1, 2, 3, 4, 5}, last = s.rank - 1;
     if (s.rank < 2)
         mistake_fail(b->mistakes, l->at, NULL, "%s() takes matrices, and one is %s",
-                     b->frame->composite, build_type_text(b, build_look(b, id)));
+                     b->frame->composite, build_type_text(b, build_get(b, id)));
     struct shape to = s;
     to.size[last] = s.size[last - 1], to.dim[last] = s.dim[last - 1];
     to.size[last - 1] = s.size[last], to.dim[last - 1] = s.dim[last];
@@ -397,7 +397,7 @@ struct operand composite_inner(struct value_scope *s, const struct label *l, con
     // A number is the same everywhere.
     if (x.is_number)
         return x;
-    struct shape like = build_look(b, b->frame->first)->shape;
+    struct shape like = build_get(b, b->frame->first)->shape;
     if (strcmp(e->text, "back") == 0)
         return build_unreduce(b, l, x.node, &like, b->frame->axes);
     if (strcmp(e->text, "along") == 0)
@@ -405,6 +405,6 @@ struct operand composite_inner(struct value_scope *s, const struct label *l, con
     if (strcmp(e->text, "swap") == 0)
         return swap(b, l, x.node);
     struct node n = {
-        .op = OP_RESHAPE, .dtype = build_look(b, x.node)->dtype, .shape = like, .arg = {x.node}};
+        .op = OP_RESHAPE, .dtype = build_get(b, x.node)->dtype, .shape = like, .arg = {x.node}};
     return build_add(b, l, n);
 }

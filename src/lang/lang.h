@@ -22,7 +22,7 @@ struct lang_file {
 };
 
 // A size given from outside in place of the file's: `--dim M=1024`. One that no problem has a dim
-// for is no mistake in the file; whoever gives it looks.
+// for is no mistake in the file; the caller checks it.
 struct dim_override {
     const char *name;
     int64_t size;

@@ -14,7 +14,7 @@ static struct mistakes *mistakes_of(const struct steps *l) {
 
 node_id steps_input(struct steps *l, struct spot at, struct steps_input in) {
     struct builder *b = &l->scope.builder;
-    const struct node *outer = build_look(&l->outer->builder, in.outer);
+    const struct node *outer = build_get(&l->outer->builder, in.outer);
     struct shape shape = in.axis < 0 ? outer->shape : recurrence_without(&outer->shape, in.axis);
     const char *name =
         in.axis < 0 ? outer->name : arena_printf(b->arena, "%s.step%d", outer->name, in.axis);
@@ -100,7 +100,7 @@ node_id steps_slice(struct value_scope *s, struct expr *e) {
     if (outer->node < 0)
         mistake_fail(m, base->at, NULL, "output '%s' is read before it is assigned", base->text);
     const struct builder *b = &l->outer->builder;
-    const struct shape *shape = &build_look(b, outer->node)->shape;
+    const struct shape *shape = &build_get(b, outer->node)->shape;
     int axis = take_subscript(s, e);
     if (axis >= shape->rank)
         mistake_fail(m, e->at, NULL, "more subscripts than the %d axes of a value of shape %s",

@@ -1,6 +1,6 @@
 // Loops of a problem block: `for t in T with h = h0:`, for state that goes along an axis.
 //
-// Why a loop, in Python's words: whoever writes down an LSTM writes this loop, and reads it without
+// Why a loop, in Python's words: people write an LSTM as this loop, and reads it without
 // a manual. What keeps it a description rather than a program: states are named in the `with`, each
 // is assigned once, everything else in the body is a value that is assigned once, the number of
 // steps is a size, and t is no number but a place: x[:, t] reads one position, y[:, t] = v keeps

@@ -16,35 +16,35 @@ enum {
 };
 
 // A value outside, and the axis that the steps go along, or -1.
-struct outside {
+struct outer_value {
     node_id node;
     int axis;
 };
 
-struct moving {
+struct hoist {
     struct steps *loop;
     struct builder *to;
     const struct graph *body;
     int64_t n_steps;
-    int steps_dim;            // the dim that the author counted steps by, or -1
-    int *input;               // per node of the body: number of the input, or -1
-    bool *stays;              // it waits for a state, or has no rule here
-    bool *is_needed;          // outside
-    struct outside *outside;  // of what is needed
+    int steps_dim;                // the dim that the author counted steps by, or -1
+    int *input;                   // per node of the body: number of the input, or -1
+    bool *stays;                  // it waits for a state, or has no rule here
+    bool *is_needed;              // outside
+    struct outer_value *outside;  // of what is needed
     int n_moved;
 };
 
-static const struct node *node_at(const struct moving *m, node_id id) {
+static const struct node *node_at(const struct hoist *m, node_id id) {
     return &m->body->nodes[id];
 }
 
-static struct label label_of(const struct moving *m, const char *name) {
+static struct label label_of(const struct hoist *m, const char *name) {
     return (struct label){.at = m->loop->at->at, .name = name};
 }
 
 // ---- what can be moved
 
-static bool has_rule(const struct moving *m, const struct node *n) {
+static bool has_rule(const struct hoist *m, const struct node *n) {
     enum op_class class = op_infos[n->op].class;
     bool is_known = n->op == OP_CONST || n->op == OP_MATMUL || class == OP_CLASS_VIEW ||
                     class == OP_CLASS_ELEMENTWISE;
@@ -52,7 +52,7 @@ static bool has_rule(const struct moving *m, const struct node *n) {
            shape_count(&n->shape) <= (INT64_C(1) << ELEMENTS_LOG2) / m->n_steps;
 }
 
-static void find_what_stays(struct moving *m) {
+static void find_what_stays(struct hoist *m) {
     const struct steps *l = m->loop;
     for (node_id i = 0; i < m->body->n_nodes; i++) {
         const struct node *n = node_at(m, i);
@@ -62,7 +62,7 @@ static void find_what_stays(struct moving *m) {
     }
 }
 
-static bool is_worth(const struct moving *m, node_id id) {
+static bool is_worth(const struct hoist *m, node_id id) {
     const struct node *n = node_at(m, id);
     if (n->op != OP_MATMUL || m->stays[id])
         return false;
@@ -75,7 +75,7 @@ static bool is_worth(const struct moving *m, node_id id) {
 
 // ---- building
 
-static struct shape with_steps(const struct moving *m, const struct shape *s, int axis) {
+static struct shape with_steps(const struct hoist *m, const struct shape *s, int axis) {
     if (axis < 0)
         return *s;
     struct shape shape = recurrence_with(s, axis, m->n_steps);
@@ -85,7 +85,7 @@ static struct shape with_steps(const struct moving *m, const struct shape *s, in
 
 // The value with its steps along `axis`; `like` is its shape in the body. One that has none is
 // spread.
-static node_id aligned(struct moving *m, struct outside x, const struct shape *like, int axis) {
+static node_id aligned(struct hoist *m, struct outer_value x, const struct shape *like, int axis) {
     if (x.axis == axis)
         return x.node;
     struct shape shape = with_steps(m, like, axis);
@@ -99,10 +99,9 @@ static node_id aligned(struct moving *m, struct outside x, const struct shape *l
 }
 
 // The value with a new axis of `size` at `axis`, spread.
-static node_id spread(struct moving *m, node_id id, const struct shape *from, int from_axis,
+static node_id spread(struct hoist *m, node_id id, const struct shape *from, int from_axis,
                       int axis) {
-    struct shape shape =
-        recurrence_with(&build_look(m->to, id)->shape, axis, from->size[from_axis]);
+    struct shape shape = recurrence_with(&build_get(m->to, id)->shape, axis, from->size[from_axis]);
     int view[RANK_MAX];
     shape.dim[axis] = from->dim[from_axis];
     for (int i = 0, own = 0; i < shape.rank; i++)
@@ -111,26 +110,26 @@ static node_id spread(struct moving *m, node_id id, const struct shape *from, in
     return build_view(m->to, &l, id, &shape, view).node;
 }
 
-static struct outside build_copy(struct moving *m, const struct node *from, const node_id *args,
-                                 int axis, const char *name) {
+static struct outer_value build_copy(struct hoist *m, const struct node *from, const node_id *args,
+                                     int axis, const char *name) {
     struct node n = *from;
     struct label l = label_of(m, name);
     n.shape = with_steps(m, &from->shape, axis);
     memcpy(n.arg, args, sizeof *args * (size_t)from->n_args);
-    struct outside x = {build_add(m->to, &l, n).node, axis};
+    struct outer_value x = {build_add(m->to, &l, n).node, axis};
     // The place in the text is that of the original.
     m->to->graph->nodes[x.node].at = from->at;
     m->to->graph->nodes[x.node].composite = from->composite;
     return x;
 }
 
-static struct outside move_input(const struct moving *m, node_id id) {
+static struct outer_value move_input(const struct hoist *m, node_id id) {
     const struct steps_input *in = &m->loop->inputs[m->input[id]];
-    return (struct outside){in->outer, in->axis};
+    return (struct outer_value){in->outer, in->axis};
 }
 
-static struct outside move_view(struct moving *m, const struct node *n) {
-    struct outside x = m->outside[n->arg[0]];
+static struct outer_value move_view(struct hoist *m, const struct node *n) {
+    struct outer_value x = m->outside[n->arg[0]];
     struct node moved = *n;
     int rank = n->shape.rank, axis = x.axis <= rank ? x.axis : 0;
     for (int i = 0; i < axis; i++)
@@ -143,7 +142,7 @@ static struct outside move_view(struct moving *m, const struct node *n) {
     return build_copy(m, &moved, &x.node, axis, NULL);
 }
 
-static struct outside move_elementwise(struct moving *m, const struct node *n) {
+static struct outer_value move_elementwise(struct hoist *m, const struct node *n) {
     node_id args[ARGS_MAX];
     int axis = -1;
     for (int i = 0; i < n->n_args && axis < 0; i++)
@@ -154,8 +153,8 @@ static struct outside move_elementwise(struct moving *m, const struct node *n) {
 }
 
 // Steps are among the batches, or rows next to the terms. The body's rows are then one more batch.
-static struct outside move_product(struct moving *m, const struct node *n, const char *name) {
-    struct outside left = m->outside[n->arg[0]], right = m->outside[n->arg[1]];
+static struct outer_value move_product(struct hoist *m, const struct node *n, const char *name) {
+    struct outer_value left = m->outside[n->arg[0]], right = m->outside[n->arg[1]];
     const struct shape *shapes[] = {&node_at(m, n->arg[0])->shape, &node_at(m, n->arg[1])->shape};
     int rank = n->shape.rank, axis = right.axis >= 0 ? 0 : left.axis < rank ? left.axis : rank - 1;
     bool are_rows = right.axis < 0 && axis == rank - 1;
@@ -165,13 +164,13 @@ static struct outside move_product(struct moving *m, const struct node *n, const
     return build_copy(m, n, args, axis, name);
 }
 
-static const char *name_of(struct moving *m, const struct node *n) {
+static const char *name_of(struct hoist *m, const struct node *n) {
     return n->is_named
                ? n->name
                : arena_printf(m->to->arena, "%s.before%d", m->loop->outputs[0].name, ++m->n_moved);
 }
 
-static struct outside move(struct moving *m, node_id id) {
+static struct outer_value move(struct hoist *m, node_id id) {
     const struct node *n = node_at(m, id);
     if (n->op == OP_INPUT)
         return move_input(m, id);
@@ -184,7 +183,7 @@ static struct outside move(struct moving *m, node_id id) {
 
 // ---- the body
 
-static void find_inputs(struct moving *m) {
+static void find_inputs(struct hoist *m) {
     for (node_id i = 0; i < m->body->n_nodes; i++)
         m->input[i] = -1;
     for (int i = 0; i < m->loop->n_inputs; i++)
@@ -192,7 +191,7 @@ static void find_inputs(struct moving *m) {
 }
 
 // A product that is there before the loop becomes an input; false where no more inputs fit.
-static bool read_moved(struct moving *m, node_id id) {
+static bool read_moved(struct hoist *m, node_id id) {
     struct steps *l = m->loop;
     if (l->n_inputs == ARGS_MAX) {
         m->to->graph->nodes[m->outside[id].node].is_named = false;
@@ -207,7 +206,7 @@ static bool read_moved(struct moving *m, node_id id) {
 }
 
 // What only moved products have read goes, inputs too.
-static void drop_unread(struct moving *m) {
+static void drop_unread(struct hoist *m) {
     struct steps *l = m->loop;
     struct graph *g = &l->body->graph;
     bool *is_read = arena_array(m->to->arena, bool, g->n_nodes + 1);
@@ -228,15 +227,15 @@ static void drop_unread(struct moving *m) {
 void steps_before(struct steps *l) {
     struct arena *a = l->outer->builder.arena;
     int n = l->body->graph.n_nodes;
-    struct moving m = {.loop = l,
-                       .to = &l->outer->builder,
-                       .body = &l->body->graph,
-                       .n_steps = l->recurrence->n_steps,
-                       .steps_dim = steps_dim(l),
-                       .input = arena_array(a, int, n + 1),
-                       .stays = arena_array(a, bool, n + 1),
-                       .is_needed = arena_array(a, bool, n + 1),
-                       .outside = arena_array(a, struct outside, n + 1)};
+    struct hoist m = {.loop = l,
+                      .to = &l->outer->builder,
+                      .body = &l->body->graph,
+                      .n_steps = l->recurrence->n_steps,
+                      .steps_dim = steps_dim(l),
+                      .input = arena_array(a, int, n + 1),
+                      .stays = arena_array(a, bool, n + 1),
+                      .is_needed = arena_array(a, bool, n + 1),
+                      .outside = arena_array(a, struct outer_value, n + 1)};
     bool *is_moved = arena_array(a, bool, n + 1), any = false;
     find_inputs(&m);
     find_what_stays(&m);

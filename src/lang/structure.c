@@ -251,12 +251,12 @@ struct shape structure_shape(const struct structure_call *c, const char *param) 
     return s;
 }
 
-struct shape structure_look(const struct structure_call *c, int i) {
-    return build_look(c->builder, c->values[i])->shape;
+struct shape structure_shape_of(const struct structure_call *c, int i) {
+    return build_get(c->builder, c->values[i])->shape;
 }
 
 const char *structure_type(const struct structure_call *c, int i) {
-    return build_type_text(c->builder, build_look(c->builder, c->values[i]));
+    return build_type_text(c->builder, build_get(c->builder, c->values[i]));
 }
 
 static const struct expr *value_expr(const struct structure_call *c, int i) {
@@ -264,20 +264,20 @@ static const struct expr *value_expr(const struct structure_call *c, int i) {
 }
 
 void structure_need_number(const struct structure_call *c, int i) {
-    if (build_look(c->builder, c->values[i])->dtype == DTYPE_BOOL)
+    if (build_get(c->builder, c->values[i])->dtype == DTYPE_BOOL)
         structure_fail(c, value_expr(c, i),
                        "a comparison is not a number; turn it into one with where(c, 1, 0)");
 }
 
 void structure_need_index(const struct structure_call *c, int i) {
-    if (!dtype_is_integer(build_look(c->builder, c->values[i])->dtype))
+    if (!dtype_is_integer(build_get(c->builder, c->values[i])->dtype))
         structure_fail(c, value_expr(c, i), "an index is i32 or i64, and this is %s",
                        structure_type(c, i));
 }
 
 enum dtype structure_promote(const struct structure_call *c, int i, int j) {
-    return dtype_promote(build_look(c->builder, c->values[i])->dtype,
-                         build_look(c->builder, c->values[j])->dtype);
+    return dtype_promote(build_get(c->builder, c->values[i])->dtype,
+                         build_get(c->builder, c->values[j])->dtype);
 }
 
 // ---- parts
@@ -298,6 +298,6 @@ struct operand structure_add(const struct structure_call *c, const char *suffix,
 struct operand structure_reshape(const struct structure_call *c, const char *suffix, node_id id,
                                  const struct shape *shape) {
     struct node n = {.op = OP_RESHAPE, .shape = *shape, .arg = {id}};
-    n.dtype = build_look(c->builder, id)->dtype;
+    n.dtype = build_get(c->builder, id)->dtype;
     return structure_add(c, suffix, &n);
 }

@@ -54,7 +54,7 @@ unsigned structure_axes(const struct structure_call *c, const char *param, const
 struct shape structure_shape(const struct structure_call *c, const char *param);
 
 // The shape of value `i`.
-struct shape structure_look(const struct structure_call *c, int i);
+struct shape structure_shape_of(const struct structure_call *c, int i);
 // Its type for messages: "f32[M, 128]".
 const char *structure_type(const struct structure_call *c, int i);
 // Complain unless value `i` is a number (not a truth value), or whole numbers to index with.

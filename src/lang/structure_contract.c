@@ -20,7 +20,7 @@ static bool has(const char *letters, char c) {
 }
 
 static const char *shape_text(const struct structure_call *c, node_id id) {
-    return shape_print(c->builder->arena, c->builder->graph, &build_look(c->builder, id)->shape);
+    return shape_print(c->builder->arena, c->builder->graph, &build_get(c->builder, id)->shape);
 }
 
 // One side of a comma: letters; one that stands twice is a diagonal.
@@ -46,7 +46,7 @@ static void check_letters(const struct structure_call *c, const struct term *ter
     const struct expr *e = c->expr->args[0];
     int64_t sizes[LETTERS] = {0};
     for (int i = 0; i < n; i++) {
-        const struct shape *s = &build_look(c->builder, terms[i].node)->shape;
+        const struct shape *s = &build_get(c->builder, terms[i].node)->shape;
         if (s->rank != (int)strlen(terms[i].axes))
             structure_fail(c, c->expr->args[i + 1], "'%s' names %d axes, and the value is %s",
                            terms[i].axes, (int)strlen(terms[i].axes), shape_text(c, terms[i].node));
@@ -95,7 +95,7 @@ static int read_spec(const struct structure_call *c, struct term *terms, char *r
 // size that `other` has or of 1.
 static struct term arranged(const struct structure_call *c, const struct label *l, struct term t,
                             const char *axes, const struct term *other) {
-    struct shape from = build_look(c->builder, t.node)->shape, to = {0};
+    struct shape from = build_get(c->builder, t.node)->shape, to = {0};
     int view[RANK_MAX];
     for (; axes[to.rank]; to.rank++) {
         const char *own = strchr(t.axes, axes[to.rank]);
@@ -104,7 +104,7 @@ static struct term arranged(const struct structure_call *c, const struct label *
         to.size[to.rank] = own ? from.size[own - t.axes] : 1;
         to.dim[to.rank] = own ? from.dim[own - t.axes] : -1;
         if (theirs) {
-            const struct shape *s = &build_look(c->builder, other->node)->shape;
+            const struct shape *s = &build_get(c->builder, other->node)->shape;
             to.size[to.rank] = s->size[theirs - other->axes];
             to.dim[to.rank] = s->dim[theirs - other->axes];
         }
@@ -135,7 +135,7 @@ static struct term summed(const struct structure_call *c, const char *suffix, st
 
 // The diagonal of the last two axes, of n elements each: every (n + 1)st of the n * n.
 static node_id diagonal(const struct structure_call *c, node_id id) {
-    struct shape s = build_look(c->builder, id)->shape;
+    struct shape s = build_get(c->builder, id)->shape;
     int last = --s.rank - 1, dim = s.dim[last];
     int64_t n = s.size[last];
     s.size[last] = n * n;
@@ -146,7 +146,7 @@ static node_id diagonal(const struct structure_call *c, node_id id) {
     d->step[last] = n + 1;
     struct node slice = {
         .op = OP_SLICE, .arg = {structure_reshape(c, "", id, &s).node}, .detail = d};
-    slice.dtype = build_look(c->builder, id)->dtype;
+    slice.dtype = build_get(c->builder, id)->dtype;
     slice.shape = s;
     slice.shape.size[last] = n;
     slice.shape.dim[last] = dim;
@@ -160,7 +160,7 @@ static struct term without_twins(const struct structure_call *c, struct term t) 
         const char *twin = strchr(&t.axes[i + 1], t.axes[i]);
         if (!twin)
             continue;
-        struct shape from = build_look(c->builder, t.node)->shape, to = {.rank = from.rank};
+        struct shape from = build_get(c->builder, t.node)->shape, to = {.rank = from.rank};
         int twins[] = {i, (int)(twin - t.axes)}, view[RANK_MAX], n = 0;
         struct term r = {0};
         for (int k = 0; k < from.rank; k++)
@@ -201,7 +201,7 @@ static void check_room(const struct structure_call *c, const char *axes) {
 
 // Several axes at the end (two < n) become one: "bmkl" with 2 gives "bmk".
 static struct term merged(const struct structure_call *c, struct term t, int at, int n) {
-    struct shape s = build_look(c->builder, t.node)->shape;
+    struct shape s = build_get(c->builder, t.node)->shape;
     for (int i = 1; i < n; i++) {
         s.size[at] *= s.size[at + 1];
         s.dim[at] = -1;
@@ -308,12 +308,12 @@ struct operand build_einsum(struct structure_call *c) {
 // w[N, K] in whole numbers, a scale for each row or for each group of a row.
 struct operand build_qmatmul(struct structure_call *c) {
     struct builder *b = c->builder;
-    struct shape w = structure_look(c, 1), s = structure_look(c, 2);
+    struct shape w = structure_shape_of(c, 1), s = structure_shape_of(c, 2);
     c->label.composite = c->expr->text;
     struct label l = structure_label(c, "");
     for (int i = 0; i < 3; i++)
         structure_need_number(c, i);
-    if (!dtype_is_integer(build_look(b, c->values[1])->dtype) || w.rank != 2)
+    if (!dtype_is_integer(build_get(b, c->values[1])->dtype) || w.rank != 2)
         structure_fail(c, c->given[1], "qmatmul(x, w, scales) takes w as i8 or i4 [N, K], not %s",
                        structure_type(c, 1));
     int64_t groups = s.rank == 2 ? s.size[1] : 1;

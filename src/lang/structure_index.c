@@ -41,7 +41,7 @@ struct operand build_arange(struct structure_call *c) {
 
 // x where column - row >= k (upper) or <= k (lower), else 0.
 static struct operand triangle(struct structure_call *c, bool upper) {
-    struct shape s = structure_look(c, 0);
+    struct shape s = structure_shape_of(c, 0);
     struct builder *b = c->builder;
     structure_need_number(c, 0);
     if (s.rank < 2)
@@ -74,7 +74,7 @@ struct operand build_tril(struct structure_call *c) {
 }
 
 struct operand build_one_hot(struct structure_call *c) {
-    struct shape s = structure_look(c, 0), n = structure_shape(c, "n");
+    struct shape s = structure_shape_of(c, 0), n = structure_shape(c, "n");
     struct builder *b = c->builder;
     structure_need_index(c, 0);
     if (n.rank != 1 || n.size[0] < 1)
@@ -100,7 +100,7 @@ struct operand build_one_hot(struct structure_call *c) {
 // ---- looking up
 
 static struct operand take(struct structure_call *c, int axis) {
-    struct shape x = structure_look(c, 0), index = structure_look(c, 1), to = {0};
+    struct shape x = structure_shape_of(c, 0), index = structure_shape_of(c, 1), to = {0};
     structure_need_index(c, 1);
     if (x.rank - 1 + index.rank > RANK_MAX)
         structure_fail(c, NULL, "no value has more than %d axes", RANK_MAX);
@@ -112,19 +112,19 @@ static struct operand take(struct structure_call *c, int axis) {
         to.dim[to.rank++] = from->dim[at];
     }
     struct node n = {.op = OP_TAKE, .shape = to, .detail = new_detail(c, axis)};
-    n.dtype = build_look(c->builder, c->values[0])->dtype;
+    n.dtype = build_get(c->builder, c->values[0])->dtype;
     n.arg[0] = c->values[0];
     n.arg[1] = c->values[1];
     return structure_add(c, NULL, &n);
 }
 
 struct operand build_take(struct structure_call *c) {
-    struct shape x = structure_look(c, 0);
+    struct shape x = structure_shape_of(c, 0);
     return take(c, structure_axis(c, "axis", &x, 0));
 }
 
 struct operand build_embedding(struct structure_call *c) {
-    struct shape x = structure_look(c, 0);
+    struct shape x = structure_shape_of(c, 0);
     if (x.rank != 2)
         structure_fail(c, c->given[0], "embedding(table, ids) takes a matrix first, not %s",
                        structure_type(c, 0));
@@ -139,7 +139,7 @@ static bool fits_but(const struct shape *a, const struct shape *b, int axis) {
 }
 
 struct operand build_take_along(struct structure_call *c) {
-    struct shape x = structure_look(c, 0), index = structure_look(c, 1);
+    struct shape x = structure_shape_of(c, 0), index = structure_shape_of(c, 1);
     int axis = structure_axis(c, "axis", &x, -1);
     structure_need_index(c, 1);
     if (!fits_but(&x, &index, axis))
@@ -147,7 +147,7 @@ struct operand build_take_along(struct structure_call *c) {
                        "%s and index %s do not fit: all axes but axis %d must be equal",
                        shape_text(c, &x), shape_text(c, &index), axis);
     struct node n = {.op = OP_TAKE_ALONG, .shape = index, .detail = new_detail(c, axis)};
-    n.dtype = build_look(c->builder, c->values[0])->dtype;
+    n.dtype = build_get(c->builder, c->values[0])->dtype;
     n.arg[0] = c->values[0];
     n.arg[1] = c->values[1];
     return structure_add(c, NULL, &n);
@@ -156,7 +156,7 @@ struct operand build_take_along(struct structure_call *c) {
 // ---- scattering
 
 static struct operand scatter(struct structure_call *c, node_id index, int axis) {
-    struct node n = {.op = OP_SCATTER_ADD, .shape = structure_look(c, 0)};
+    struct node n = {.op = OP_SCATTER_ADD, .shape = structure_shape_of(c, 0)};
     n.detail = new_detail(c, axis);
     n.dtype = structure_promote(c, 0, 2);
     n.arg[0] = c->values[0];
@@ -166,7 +166,7 @@ static struct operand scatter(struct structure_call *c, node_id index, int axis)
 }
 
 static int check_scatter(const struct structure_call *c) {
-    struct shape base = structure_look(c, 0), src = structure_look(c, 2);
+    struct shape base = structure_shape_of(c, 0), src = structure_shape_of(c, 2);
     int axis = structure_axis(c, "axis", &base, 0);
     structure_need_number(c, 0);
     structure_need_index(c, 1);
@@ -179,7 +179,7 @@ static int check_scatter(const struct structure_call *c) {
 }
 
 struct operand build_scatter_add(struct structure_call *c) {
-    struct shape index = structure_look(c, 1), src = structure_look(c, 2);
+    struct shape index = structure_shape_of(c, 1), src = structure_shape_of(c, 2);
     int axis = check_scatter(c);
     if (!shape_equal(&index, &src))
         structure_fail(c, c->given[1], "index %s and src %s must have one shape",
@@ -189,7 +189,7 @@ struct operand build_scatter_add(struct structure_call *c) {
 
 // One index for each slice of src along the axis.
 struct operand build_index_add(struct structure_call *c) {
-    struct shape index = structure_look(c, 1), src = structure_look(c, 2);
+    struct shape index = structure_shape_of(c, 1), src = structure_shape_of(c, 2);
     int axis = check_scatter(c);
     if (index.rank != 1 || index.size[0] != src.size[axis])
         structure_fail(c, c->given[1], "the index is a list of %lld, one for each along axis %d",
@@ -204,7 +204,7 @@ struct operand build_index_add(struct structure_call *c) {
 // ---- scans and order
 
 static struct operand scan(struct structure_call *c, enum op op) {
-    struct shape s = structure_look(c, 0);
+    struct shape s = structure_shape_of(c, 0);
     structure_need_number(c, 0);
     struct node_detail *d = new_detail(c, structure_axis(c, "axis", &s, -1));
     d->reverse = structure_bool(c, "reverse", false);
@@ -224,7 +224,7 @@ struct operand build_cumprod(struct structure_call *c) {
 
 // The k first along an axis: their indices, or with `values` themselves.
 static struct operand order(struct structure_call *c, int64_t k, bool smallest, bool values) {
-    struct shape s = structure_look(c, 0);
+    struct shape s = structure_shape_of(c, 0);
     int axis = structure_axis(c, "axis", &s, -1);
     structure_need_number(c, 0);
     if (k < 1 || k > s.size[axis])
@@ -240,7 +240,7 @@ static struct operand order(struct structure_call *c, int64_t k, bool smallest, 
         return structure_add(c, NULL, &n);
     c->label.composite = c->expr->text;
     struct node chosen = {.op = OP_TAKE_ALONG, .shape = n.shape, .detail = new_detail(c, axis)};
-    chosen.dtype = build_look(c->builder, c->values[0])->dtype;
+    chosen.dtype = build_get(c->builder, c->values[0])->dtype;
     chosen.arg[0] = c->values[0];
     chosen.arg[1] = structure_add(c, "index", &n).node;
     return structure_add(c, NULL, &chosen);
@@ -255,7 +255,7 @@ struct operand build_topk_index(struct structure_call *c) {
 }
 
 struct operand build_sort(struct structure_call *c) {
-    struct shape s = structure_look(c, 0);
+    struct shape s = structure_shape_of(c, 0);
     int axis = structure_axis(c, "axis", &s, -1);
     return order(c, s.size[axis], !structure_bool(c, "descending", false), true);
 }
@@ -264,7 +264,7 @@ struct operand build_sort(struct structure_call *c) {
 
 // offsets[n + 1] for a first axis of n.
 static void check_offsets(const struct structure_call *c, int64_t n, const char *of_what) {
-    struct shape s = structure_look(c, 2);
+    struct shape s = structure_shape_of(c, 2);
     structure_need_index(c, 2);
     if (s.rank != 1 || s.size[0] < 2 || (n > 0 && s.size[0] != n + 1))
         structure_fail(c, c->given[2], "offsets are a list with one more than %s, and this is %s",
@@ -278,7 +278,7 @@ static struct operand ragged(struct structure_call *c, enum op op, const struct 
 }
 
 struct operand build_ragged_matmul(struct structure_call *c) {
-    struct shape x = structure_look(c, 0), w = structure_look(c, 1);
+    struct shape x = structure_shape_of(c, 0), w = structure_shape_of(c, 1);
     structure_need_number(c, 0);
     structure_need_number(c, 1);
     if (x.rank != 2 || w.rank != 3 || x.size[1] != w.size[1])
@@ -292,7 +292,8 @@ struct operand build_ragged_matmul(struct structure_call *c) {
 }
 
 struct operand build_ragged_outer(struct structure_call *c) {
-    struct shape x = structure_look(c, 0), g = structure_look(c, 1), offsets = structure_look(c, 2);
+    struct shape x = structure_shape_of(c, 0), g = structure_shape_of(c, 1),
+                 offsets = structure_shape_of(c, 2);
     structure_need_number(c, 0);
     structure_need_number(c, 1);
     if (x.rank != 2 || g.rank != 2 || x.size[0] != g.size[0])
@@ -307,8 +308,8 @@ struct operand build_ragged_outer(struct structure_call *c) {
 }
 
 struct operand build_ragged_scatter(struct structure_call *c) {
-    struct shape docs = structure_look(c, 0), weights = structure_look(c, 1);
-    struct shape lists = structure_look(c, 3), factors = structure_look(c, 4);
+    struct shape docs = structure_shape_of(c, 0), weights = structure_shape_of(c, 1);
+    struct shape lists = structure_shape_of(c, 3), factors = structure_shape_of(c, 4);
     struct shape size = structure_shape(c, "size");
     structure_need_index(c, 0);
     structure_need_number(c, 1);

@@ -9,7 +9,7 @@ static const char *shape_text(const struct structure_call *c, const struct shape
 }
 
 struct operand build_transpose(struct structure_call *c) {
-    struct shape from = structure_look(c, 0), to = {.rank = from.rank};
+    struct shape from = structure_shape_of(c, 0), to = {.rank = from.rank};
     const struct expr *axes = structure_given(c, "axes");
     int view[RANK_MAX];
     if (axes && (axes->kind != EXPR_TUPLE || axes->n_args != from.rank))
@@ -30,7 +30,7 @@ struct operand build_transpose(struct structure_call *c) {
 }
 
 struct operand build_reshape(struct structure_call *c) {
-    struct shape from = structure_look(c, 0), to = structure_shape(c, "shape");
+    struct shape from = structure_shape_of(c, 0), to = structure_shape(c, "shape");
     int64_t count = shape_count(&from), known = 1;
     int free_axis = -1;
     for (int i = 0; i < to.rank; i++) {
@@ -49,7 +49,7 @@ struct operand build_reshape(struct structure_call *c) {
 }
 
 struct operand build_broadcast_to(struct structure_call *c) {
-    struct shape from = structure_look(c, 0), to = structure_shape(c, "shape");
+    struct shape from = structure_shape_of(c, 0), to = structure_shape(c, "shape");
     int lead = to.rank - from.rank;
     bool fits = lead >= 0;
     int view[RANK_MAX];
@@ -67,9 +67,9 @@ struct operand build_broadcast_to(struct structure_call *c) {
 // ---- several values
 
 static void check_parts(const struct structure_call *c, int axis) {
-    struct shape first = structure_look(c, 0);
+    struct shape first = structure_shape_of(c, 0);
     for (int i = 1; i < c->n_values; i++) {
-        struct shape s = structure_look(c, i);
+        struct shape s = structure_shape_of(c, i);
         bool fits = s.rank == first.rank;
         for (int k = 0; k < s.rank && fits; k++)
             fits = k == axis || s.size[k] == first.size[k];
@@ -77,8 +77,8 @@ static void check_parts(const struct structure_call *c, int axis) {
             structure_fail(c, c->expr->args[i],
                            "%s and %s do not fit: all axes but the joined one must be equal",
                            shape_text(c, &first), shape_text(c, &s));
-        if (build_look(c->builder, c->values[i])->dtype !=
-            build_look(c->builder, c->values[0])->dtype)
+        if (build_get(c->builder, c->values[i])->dtype !=
+            build_get(c->builder, c->values[0])->dtype)
             structure_fail(c, c->expr->args[i], "the parts have different types: %s and %s",
                            structure_type(c, 0), structure_type(c, i));
     }
@@ -93,20 +93,20 @@ static struct operand join(const struct structure_call *c, const node_id *ids, i
     node_id left = join(c, ids, n / 2, axis, "").node;
     node_id right = join(c, ids + n / 2, n - n / 2, axis, "").node;
     struct node node = {.op = OP_CONCAT, .arg = {left, right}, .detail = detail};
-    node.shape = build_look(c->builder, left)->shape;
-    node.dtype = build_look(c->builder, left)->dtype;
-    node.shape.size[axis] += build_look(c->builder, right)->shape.size[axis];
+    node.shape = build_get(c->builder, left)->shape;
+    node.dtype = build_get(c->builder, left)->dtype;
+    node.shape.size[axis] += build_get(c->builder, right)->shape.size[axis];
     node.shape.dim[axis] = -1;
     return structure_add(c, suffix, &node);
 }
 
 static struct operand unchanged(const struct structure_call *c, node_id id) {
-    struct shape s = build_look(c->builder, id)->shape;
+    struct shape s = build_get(c->builder, id)->shape;
     return build_view(c->builder, &c->label, id, &s, (int[]){0, 1, 2, 3, 4, 5});
 }
 
 struct operand build_concat(struct structure_call *c) {
-    struct shape first = structure_look(c, 0);
+    struct shape first = structure_shape_of(c, 0);
     int axis = structure_axis(c, "axis", &first, 0);
     check_parts(c, axis);
     return c->n_values == 1 ? unchanged(c, c->values[0])
@@ -114,7 +114,7 @@ struct operand build_concat(struct structure_call *c) {
 }
 
 struct operand build_stack(struct structure_call *c) {
-    struct shape first = structure_look(c, 0), room = first;
+    struct shape first = structure_shape_of(c, 0), room = first;
     if (first.rank == RANK_MAX)
         structure_fail(c, NULL, "no value has more than %d axes", RANK_MAX);
     check_parts(c, -1);
@@ -124,7 +124,7 @@ struct operand build_stack(struct structure_call *c) {
     int axis = structure_axis(c, "axis", &room, 0);
     node_id parts[CALL_ARGS_MAX];
     for (int i = 0; i < c->n_values; i++) {
-        struct shape s = structure_look(c, i);
+        struct shape s = structure_shape_of(c, i);
         int view[RANK_MAX];
         for (int k = s.rank; k > axis; k--) {
             s.size[k] = s.size[k - 1];
@@ -164,13 +164,13 @@ static void read_widths(const struct structure_call *c, int rank, struct node_de
 }
 
 struct operand build_pad(struct structure_call *c) {
-    struct shape from = structure_look(c, 0);
+    struct shape from = structure_shape_of(c, 0);
     struct node_detail *d = arena_new(c->builder->arena, struct node_detail);
     structure_need_number(c, 0);
     read_widths(c, from.rank, d);
     d->value = structure_number(c, "value", 0);
     struct node n = {.op = OP_PAD, .shape = from, .arg = {c->values[0]}, .detail = d};
-    n.dtype = build_look(c->builder, c->values[0])->dtype;
+    n.dtype = build_get(c->builder, c->values[0])->dtype;
     for (int i = 0; i < from.rank; i++) {
         n.shape.size[i] += d->start[i] + d->step[i];
         n.shape.dim[i] = n.shape.size[i] == from.size[i] ? from.dim[i] : -1;
@@ -179,7 +179,7 @@ struct operand build_pad(struct structure_call *c) {
 }
 
 struct operand build_flip(struct structure_call *c) {
-    struct shape from = structure_look(c, 0);
+    struct shape from = structure_shape_of(c, 0);
     unsigned axes = structure_axes(c, "axis", &from, (1u << from.rank) - 1);
     struct node_detail *d = arena_new(c->builder->arena, struct node_detail);
     for (int i = 0; i < from.rank; i++) {
@@ -188,14 +188,14 @@ struct operand build_flip(struct structure_call *c) {
         d->step[i] = flipped ? -1 : 1;
     }
     struct node n = {.op = OP_SLICE, .shape = from, .arg = {c->values[0]}, .detail = d};
-    n.dtype = build_look(c->builder, c->values[0])->dtype;
+    n.dtype = build_get(c->builder, c->values[0])->dtype;
     return structure_add(c, NULL, &n);
 }
 
 // A new axis of size `count` merged with `axis`: before it (tile) or behind it (repeat).
 static struct operand multiply_axis(const struct structure_call *c, node_id id, int axis,
                                     int64_t count, const char *suffix) {
-    struct shape from = build_look(c->builder, id)->shape, wide = {.rank = from.rank + 1};
+    struct shape from = build_get(c->builder, id)->shape, wide = {.rank = from.rank + 1};
     int view[RANK_MAX + 1], fresh = suffix ? axis : axis + 1;
     if (from.rank == RANK_MAX)
         structure_fail(c, NULL, "%s() takes values of at most %d axes", c->expr->text,
@@ -219,7 +219,7 @@ static void check_count(const struct structure_call *c, const struct expr *at, i
 }
 
 struct operand build_repeat(struct structure_call *c) {
-    struct shape from = structure_look(c, 0);
+    struct shape from = structure_shape_of(c, 0);
     int64_t count = structure_whole(c, "count", 1);
     check_count(c, structure_given(c, "count"), count);
     int axis = structure_axis(c, "axis", &from, -1);
@@ -227,7 +227,7 @@ struct operand build_repeat(struct structure_call *c) {
 }
 
 struct operand build_tile(struct structure_call *c) {
-    struct shape from = structure_look(c, 0);
+    struct shape from = structure_shape_of(c, 0);
     int64_t counts[RANK_MAX];
     node_id id = c->values[0];
     structure_list(c, "counts", from.rank, 1, counts);

@@ -51,7 +51,7 @@ static void read_padding(const struct structure_call *c, struct window *w, int64
 
 static void check_ranks(const struct structure_call *c, int n_axes) {
     for (int i = 0; i < 2; i++) {
-        struct shape s = structure_look(c, i);
+        struct shape s = structure_shape_of(c, i);
         structure_need_number(c, i);
         if (s.rank != n_axes + 2)
             structure_fail(c, c->given[i], "%s() takes %s of shape [%s, %s], and this is %s",
@@ -63,7 +63,7 @@ static void check_ranks(const struct structure_call *c, int n_axes) {
 
 static void check_channels(const struct structure_call *c, const struct window *w,
                            bool transposed) {
-    struct shape x = structure_look(c, 0), k = structure_look(c, 1);
+    struct shape x = structure_shape_of(c, 0), k = structure_shape_of(c, 1);
     if (w->groups < 1 || x.size[1] % w->groups != 0)
         structure_fail(c, structure_given(c, "groups"),
                        "groups must divide the %lld channels, and %lld does not",
@@ -84,7 +84,7 @@ static void check_channels(const struct structure_call *c, const struct window *
 // The sizes of the result's spatial axes.
 static void conv_sizes(const struct structure_call *c, const struct window *w, const int64_t *after,
                        struct shape *to) {
-    struct shape x = structure_look(c, 0);
+    struct shape x = structure_shape_of(c, 0);
     for (int i = 0; i < w->n_axes; i++) {
         int64_t span = w->dilation[i] * (w->size[i] - 1) + 1;
         int64_t room = x.size[2 + i] + w->before[i] + after[i] - span;
@@ -99,7 +99,7 @@ static void conv_sizes(const struct structure_call *c, const struct window *w, c
 
 static void transposed_sizes(const struct structure_call *c, const struct window *w,
                              struct shape *to) {
-    struct shape x = structure_look(c, 0);
+    struct shape x = structure_shape_of(c, 0);
     int64_t extra[SPATIAL_MAX];
     read_list(c, "output_padding", w->n_axes, 0, extra);
     for (int i = 0; i < w->n_axes; i++) {
@@ -117,7 +117,7 @@ static void transposed_sizes(const struct structure_call *c, const struct window
 
 // bias[O] along the channels of a value of rank n + 2.
 static node_id channel_bias(const struct structure_call *c, const struct shape *like) {
-    struct shape s = structure_look(c, 2), wide = {.rank = like->rank};
+    struct shape s = structure_shape_of(c, 2), wide = {.rank = like->rank};
     int view[RANK_MAX];
     if (s.rank != 1 || s.size[0] != like->size[1])
         structure_fail(c, c->given[2], "a bias has one number for each of %lld out channels",
@@ -136,7 +136,7 @@ static struct operand build_conv(struct structure_call *c, int n_axes, bool tran
     struct window *w = &d->window;
     int64_t after[SPATIAL_MAX];
     check_ranks(c, n_axes);
-    struct shape x = structure_look(c, 0), k = structure_look(c, 1);
+    struct shape x = structure_shape_of(c, 0), k = structure_shape_of(c, 1);
     w->n_axes = n_axes;
     memcpy(w->size, k.size + 2, sizeof *w->size * (size_t)n_axes);
     read_list(c, "stride", n_axes, 1, w->stride);
@@ -216,7 +216,7 @@ static void pool_sizes(const struct structure_call *c, const struct window *w, b
 static struct node pool_node(const struct structure_call *c, enum op op, int n_axes) {
     struct node_detail *d = arena_new(c->builder->arena, struct node_detail);
     struct window *w = &d->window;
-    struct node n = {.op = op, .shape = structure_look(c, 0), .detail = d};
+    struct node n = {.op = op, .shape = structure_shape_of(c, 0), .detail = d};
     structure_need_number(c, 0);
     if (n.shape.rank < n_axes)
         structure_fail(c, c->given[0], "%s() takes a value with %d axes or more", c->expr->text,
@@ -241,7 +241,7 @@ static struct node pool_node(const struct structure_call *c, enum op op, int n_a
 static node_id window_counts(const struct structure_call *c, const struct node *pool,
                              bool include_pad) {
     struct builder *b = c->builder;
-    struct shape s = structure_look(c, 0);
+    struct shape s = structure_shape_of(c, 0);
     const struct window *w = &pool->detail->window;
     struct node_detail *d = arena_new(b->arena, struct node_detail);
     struct node n = *pool;
@@ -263,7 +263,7 @@ static node_id window_counts(const struct structure_call *c, const struct node *
     for (int i = 0; i < RANK_MAX; i++)
         view[i] = -1;
     n.arg[0] = build_view(b, &l, one, &s, view).node;
-    n.dtype = build_look(b, one)->dtype;
+    n.dtype = build_get(b, one)->dtype;
     n.detail = d;
     return structure_add(c, "count", &n).node;
 }
@@ -344,7 +344,7 @@ static struct operand mean_of_all(struct structure_call *c, const struct node *p
 static struct operand build_adaptive(struct structure_call *c, int n_axes) {
     struct node_detail *d = arena_new(c->builder->arena, struct node_detail);
     struct window *w = &d->window;
-    struct node n = {.op = OP_POOL_SUM, .shape = structure_look(c, 0), .detail = d};
+    struct node n = {.op = OP_POOL_SUM, .shape = structure_shape_of(c, 0), .detail = d};
     int64_t size[SPATIAL_MAX];
     structure_need_number(c, 0);
     if (n.shape.rank < n_axes)

@@ -90,7 +90,7 @@ static struct operand transpose_value(struct value_scope *s, const struct label 
     struct builder *b = &s->builder;
     struct label part = {.at = e->args[0]->at};
     node_id id = build_node(b, &part, value(s, &part, e->args[0]));
-    const struct shape from = build_look(b, id)->shape;
+    const struct shape from = build_get(b, id)->shape;
     if (from.rank != 2)
         mistake_fail(b->mistakes, e->at, NULL, ".T takes a matrix; this value has shape %s",
                      shape_print(b->arena, b->graph, &from));
@@ -200,7 +200,7 @@ static struct operand subscript_value(struct value_scope *s, const struct label 
     else
         id = build_node(b, &part, value(s, &part, e->args[0]));
     e = &rest;
-    struct subscripting x = {.from = build_look(b, id)->shape, .taken = build_look(b, id)->shape};
+    struct subscripting x = {.from = build_get(b, id)->shape, .taken = build_get(b, id)->shape};
     x.detail = arena_new(b->arena, struct node_detail);
     read_subscripts(s, e, &x);
     if (x.is_sliced) {
@@ -208,7 +208,7 @@ static struct operand subscript_value(struct value_scope *s, const struct label 
         for (int i = 0; i < x.to.rank; i++)
             keeps_axes &= x.view[i] == i;
         struct node n = {.op = OP_SLICE, .shape = x.taken, .detail = x.detail, .arg = {id}};
-        n.dtype = build_look(b, id)->dtype;
+        n.dtype = build_get(b, id)->dtype;
         struct operand slice = build_add(b, keeps_axes ? l : &part, n);
         if (keeps_axes)
             return slice;
@@ -237,7 +237,7 @@ static bool plain_power(struct builder *b, const struct label *l, const struct o
     if (!args[1].is_number || x.is_number)
         return false;
     double power = args[1].number;
-    bool is_real = !dtype_is_integer(build_look(b, x.node)->dtype);
+    bool is_real = !dtype_is_integer(build_get(b, x.node)->dtype);
     if (power == 2)
         *out = build_elementwise(b, l, OP_MUL, (struct operand[]){x, x});
     else if (power == 0.5 && is_real)
@@ -327,11 +327,11 @@ node_id value_build(struct value_scope *s, const struct label *l, const struct e
     struct builder *b = &s->builder;
     struct operand x = value(s, l, e);
     // Another name for what a loop gives is that result itself, so that it can be stored under it.
-    if (!x.is_number && e->kind == EXPR_NAME && build_look(b, x.node)->op == OP_RECUR)
-        return build_add(b, l, *build_look(b, x.node)).node;
+    if (!x.is_number && e->kind == EXPR_NAME && build_get(b, x.node)->op == OP_RECUR)
+        return build_add(b, l, *build_get(b, x.node)).node;
     // `y = x` is a value of its own: a view that changes nothing.
     if (!x.is_number && e->kind == EXPR_NAME) {
-        struct shape shape = build_look(b, x.node)->shape;
+        struct shape shape = build_get(b, x.node)->shape;
         return build_view(b, l, x.node, &shape, (int[]){0, 1, 2, 3, 4, 5}).node;
     }
     return build_node(b, l, x);

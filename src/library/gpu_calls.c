@@ -114,7 +114,7 @@ static bool tune(struct gpu_calls *c, int step, cuda_stream stream, const cuda_p
 }
 
 // Memory for what a trial writes: outputs and scratch of a slot may be prepared for a call already,
-// and whoever writes there before it cheats.
+// and a candidate that writes there before it cheats.
 static bool take_own(struct gpu_calls *c, const struct plan_step *s, cuda_pointer *args,
                      cuda_pointer *own, struct error *err) {
     for (int i = CALL_OUT; i < s->n_args && i < CALL_LOADED; i++) {

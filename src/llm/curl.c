@@ -47,7 +47,7 @@ enum {
     ERROR_SIZE = 256,
 };
 
-// What curl_easy_perform can say that we tell apart.
+// The results of curl_easy_perform that we distinguish.
 enum {
     CODE_OK = 0,
     CODE_UNSUPPORTED_PROTOCOL = 1,

@@ -50,7 +50,7 @@ bool http_provider_open(struct llm *l, const char *rest, struct error *err) {
     const char *at = strstr(rest, "@http");
     size_t len = at ? (size_t)(at - rest) : strlen(rest);
     const char *url = at ? at + 1 : l->provider->url;
-    // Whoever leaves an address empty did not mean the default one.
+    // An address left empty does not mean the default one.
     if (len == 0 || !url || rest[len - 1] == '@')
         return error_set(err, ERROR_USAGE, "expected %s", l->provider->usage);
     for (size_t i = 0; i < len; i++)

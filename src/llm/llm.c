@@ -225,12 +225,13 @@ static struct attempt try_once(struct llm *l, struct arena *a, const struct chat
 }
 
 // What broken attempts took, besides the one that counted: input as counted, output by its bytes.
-struct lost {
+struct wasted_usage {
     int64_t in, out;
     bool is_charged;  // some attempt began an answer, or nobody can tell
 };
 
-static void add_lost(struct lost *lost, const struct attempt *t, const struct chat_usage *u) {
+static void add_lost(struct wasted_usage *lost, const struct attempt *t,
+                     const struct chat_usage *u) {
     enum { EVENT_BYTES = 16 };  // of a stream per token, its wrapping included
     if (t->is_free)
         return;
@@ -239,7 +240,7 @@ static void add_lost(struct lost *lost, const struct attempt *t, const struct ch
     lost->out += t->received_bytes / EVENT_BYTES;
 }
 
-static void settle_lost(const struct lost *lost, bool ok, struct chat_usage *u) {
+static void settle_lost(const struct wasted_usage *lost, bool ok, struct chat_usage *u) {
     if (!ok && !lost->is_charged) {
         u->in_fresh = u->in_cache_read = u->in_cache_write = u->out = 0;
         return;
@@ -251,7 +252,7 @@ static void settle_lost(const struct lost *lost, bool ok, struct chat_usage *u) 
 }
 
 static bool attempts(struct llm *l, struct arena *a, const struct chat_request *q,
-                     struct chat_answer *out, struct lost *lost, struct error *err) {
+                     struct chat_answer *out, struct wasted_usage *lost, struct error *err) {
     int64_t start_ns = clock_now_ns();
     double total_s = q->timeout_s > 0 ? q->timeout_s : INFINITY;
     for (int n_retry = 0, n_again = 0;;) {
@@ -280,7 +281,7 @@ bool llm_call(struct llm *l, struct arena *a, const struct chat_request *q, stru
               struct error *err) {
     int64_t start_ns = clock_now_ns();
     *out = (struct chat_answer){.text = "", .usage = chat_usage_unknown()};
-    struct lost lost = {0};
+    struct wasted_usage lost = {0};
     bool ok = attempts(l, a, q, out, &lost, err);
     settle_lost(&lost, ok, &out->usage);
     out->usage.wall_s = (double)(clock_now_ns() - start_ns) / 1e9;

@@ -1,4 +1,4 @@
-// A model, whoever provides it: one question in, one answer out.
+// A model of any provider: one question in, one answer out.
 //
 //     anthropic:MODEL          the Messages API           key: ANTHROPIC_API_KEY
 //     openai:MODEL             Chat Completions           key: OPENAI_API_KEY
@@ -47,7 +47,7 @@ const char *llm_provider(const struct llm *l);    // "anthropic"
 const char *llm_model(const struct llm *l);       // "" where the provider has no name for it
 const char *llm_place(const struct llm *l);       // URL, command, folder or file
 const char *llm_key_origin(const struct llm *l);  // a variable or file; NULL: no key is used
-bool llm_is_free(const struct llm *l);            // runs on this machine: nobody sends a bill
+bool llm_is_free(const struct llm *l);            // runs on this machine: nothing is charged
 
 // Ask, with as many attempts as the settings allow. On failure the kind says what to do:
 // ERROR_UNSUPPORTED it will not work until somebody changes something (key, model, quota);

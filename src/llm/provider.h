@@ -33,7 +33,7 @@ struct provider {
     const char *usage;     // "anthropic:MODEL"
     const char *variable;  // environment variable with its key; NULL: it needs none
     bool needs_key;
-    bool is_local;     // on this machine, nobody sends a bill
+    bool is_local;     // on this machine, nothing is charged
     bool is_patient;   // people take their time: no limit per attempt
     const char *url;   // the usual server; NULL: must be given, or it has none
     const void *data;  // the provider's own table; may be NULL

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/stray.h"
+#include "base/temporary.h"
 #include "llm/provider.h"
 
 enum { ANSWER_MAX = 4 << 20, LOOK_MS = 50, NAMES_MAX = 1000 };
@@ -22,7 +22,7 @@ static bool open_ask(struct llm *l, const char *rest, struct error *err) {
         return error_set(err, ERROR_USAGE, "ask: %s is not a folder", rest);
     if (!file_make_dirs(rest, err))
         return error_wrap(err, "ask");
-    stray_tidy(rest);
+    temporary_remove_dead(rest);
     return true;
 }
 

@@ -1,6 +1,6 @@
 // Every cell carries who wrote it and when, so races between blocks, and between threads of one
-// barrier interval, are found and not merely possible. The blocks of a gang run in lockstep, as if
-// they were one block, each with shared memory of its own.
+// barrier interval, are found and not merely possible. The blocks of a block group run in lockstep,
+// as if they were one block, each with shared memory of its own.
 #include "loop/execute.h"
 
 #include <assert.h>
@@ -92,7 +92,8 @@ static int64_t writer_of(const struct machine *m, const struct loop_buffer *b, i
     return b->space != LOOP_GLOBAL && writer > NOBODY && writer < m->first ? NOBODY : writer;
 }
 
-void machine_reach(struct machine *m, const struct loop_buffer *b, int64_t i, enum reach how) {
+void machine_check_access(struct machine *m, const struct loop_buffer *b, int64_t i,
+                          enum reach how) {
     if (b->space != LOOP_GLOBAL)
         return;
     m->does[b->id] |= how;
@@ -107,7 +108,7 @@ union cell machine_read(struct machine *m, const struct loop_buffer *b, int64_t 
     int64_t at = locate(m, b, i, lane), n;
     if (at < 0)
         return (union cell){0};
-    machine_reach(m, b, i, REACH_READS);
+    machine_check_access(m, b, i, REACH_READS);
     int64_t writer = writer_of(m, b, at);
     if (writer == UNDER_WAY)
         machine_fail(m, b, i, "is read while a copy to it is under way");
@@ -129,7 +130,7 @@ void machine_write(struct machine *m, const struct loop_buffer *b, int64_t i, in
     int64_t at = locate(m, b, i, lane), n;
     if (at < 0)
         return;
-    machine_reach(m, b, i, REACH_WRITES);
+    machine_check_access(m, b, i, REACH_WRITES);
     if (b->space == LOOP_GLOBAL && b->role == LOOP_INPUT)
         machine_fail(m, b, i, "is an input and cannot be written");
     if (mem->writer[at] == UNDER_WAY)
@@ -156,7 +157,7 @@ int32_t machine_take(struct machine *m, const struct loop_buffer *b, int64_t i, 
     int64_t at = locate(m, b, i, 0);
     if (at < 0)
         return 0;
-    machine_reach(m, b, i, REACH_WRITES);
+    machine_check_access(m, b, i, REACH_WRITES);
     if (mem->writer[at] != BEFORE && mem->writer[at] != TAKEN_FROM)
         machine_fail(m, b, i, "is taken from, and was not written by an earlier launch");
     int32_t had = (int32_t)cell_get(b->dtype, mem->bytes, at).whole;
@@ -225,7 +226,8 @@ static union cell eval_one(struct machine *m, const struct loop_expr *e) {
     for (int i = 0; i < loop_ops[e->op].arity; i++)
         arg[i] = eval_one(m, e->arg[i]);
     if (e->op == LOOP_LANES_BEFORE_SUM || e->op == LOOP_LANES_BEFORE_PROD) {
-        cell_before(e->op == LOOP_LANES_BEFORE_SUM ? LOOP_ADD : LOOP_MUL, e->dtype, arg, 1, arg);
+        cell_exclusive_scan(e->op == LOOP_LANES_BEFORE_SUM ? LOOP_ADD : LOOP_MUL, e->dtype, arg, 1,
+                            arg);
         return arg[0];
     }
     bool is_itself = e->op == LOOP_BROADCAST || e->op == LOOP_LANE || is_across(e->op) ||
@@ -259,7 +261,7 @@ static void apply(const struct loop_expr *e, union cell (*arg)[LANES_MAX], union
 }
 
 // Runs of two vectors in turns.
-static void weave(const struct loop_expr *e, union cell (*arg)[LANES_MAX], union cell *v) {
+static void interleave(const struct loop_expr *e, union cell (*arg)[LANES_MAX], union cell *v) {
     int64_t run = e->stride, skip = e->op == LOOP_LANES_ODD ? run : 0;
     for (int64_t l = 0; l < e->lanes; l++) {
         int64_t turn = l / run % 2;
@@ -291,13 +293,13 @@ static void eval(struct machine *m, const struct loop_expr *e, union cell *v) {
         for (int l = 0; l < e->lanes; l++)
             v[l] = arg[0][e->lanes - 1 - l];
     } else if (e->op == LOOP_LANES_EVEN || e->op == LOOP_LANES_ODD) {
-        weave(e, arg, v);
+        interleave(e, arg, v);
     } else if (e->op == LOOP_LANES_SLID) {
         for (int l = 0; l < e->lanes; l++)
             v[l] = l < e->stride ? arg[0][e->lanes - e->stride + l] : arg[1][l - e->stride];
     } else if (e->op == LOOP_LANES_BEFORE_SUM || e->op == LOOP_LANES_BEFORE_PROD) {
-        cell_before(e->op == LOOP_LANES_BEFORE_SUM ? LOOP_ADD : LOOP_MUL, e->dtype, arg[0],
-                    e->lanes, v);
+        cell_exclusive_scan(e->op == LOOP_LANES_BEFORE_SUM ? LOOP_ADD : LOOP_MUL, e->dtype, arg[0],
+                            e->lanes, v);
     } else {
         apply(e, arg, v);
     }
@@ -305,7 +307,7 @@ static void eval(struct machine *m, const struct loop_expr *e, union cell *v) {
 
 static void run_block(struct machine *m, const struct loop_block *block, const bool *active);
 
-void machine_turn(struct machine *m, int thread) {
+void machine_yield(struct machine *m, int thread) {
     m->thread = thread;
     m->self = m->first + (m->n_threads == m->per_block ? 0 : thread / m->per_block);
 }
@@ -340,7 +342,7 @@ static void run_for(struct machine *m, const struct loop_stmt *s, const bool *ou
     bool *active = copy_mask(m, outer);
     for (int64_t step = 0; !m->failed; step++) {
         for (int t = 0; t < m->n_threads; t++) {
-            machine_turn(m, t);
+            machine_yield(m, t);
             if (!active[t])
                 continue;
             union cell *var = bind(m, s->var);
@@ -359,7 +361,7 @@ static void run_for(struct machine *m, const struct loop_stmt *s, const bool *ou
 static void run_if(struct machine *m, const struct loop_stmt *s, const bool *outer) {
     bool *active = copy_mask(m, outer);
     for (int t = 0; t < m->n_threads; t++) {
-        machine_turn(m, t);
+        machine_yield(m, t);
         active[t] = active[t] && machine_index(m, s->low) < machine_index(m, s->high);
     }
     if (machine_any(m, active))
@@ -378,7 +380,8 @@ static union cell across_warp(const struct loop_expr *e, const union cell *lane,
         return lane[WARP - 1];
     if (e->op != LOOP_WARP_BEFORE_SUM && e->op != LOOP_WARP_BEFORE_PROD)
         return cell_across(lanes_op(e->op), e->dtype, lane, WARP);
-    cell_before(e->op == LOOP_WARP_BEFORE_SUM ? LOOP_ADD : LOOP_MUL, e->dtype, lane, WARP, before);
+    cell_exclusive_scan(e->op == LOOP_WARP_BEFORE_SUM ? LOOP_ADD : LOOP_MUL, e->dtype, lane, WARP,
+                        before);
     return before[i];
 }
 
@@ -387,7 +390,7 @@ static void run_warps(struct machine *m, const struct loop_stmt *s, const bool *
         union cell lane[WARP];
         int n = 0;
         for (int i = 0; i < WARP; i++) {
-            machine_turn(m, first + i);
+            machine_yield(m, first + i);
             n += active[first + i];
             if (active[first + i])
                 lane[i] = eval_one(m, s->value->arg[0]);
@@ -396,7 +399,7 @@ static void run_warps(struct machine *m, const struct loop_stmt *s, const bool *
             m->failed = !error_set(m->err, ERROR_PARSE, "%s: only %d threads of a warp take part",
                                    s->var->name, n);
         for (int i = 0; i < WARP && n == WARP; i++) {
-            machine_turn(m, first + i);
+            machine_yield(m, first + i);
             bind(m, s->var)[0] = across_warp(s->value, lane, i);
         }
     }
@@ -409,8 +412,8 @@ static void run_barrier(struct machine *m, const bool *active) {
     m->epoch++;
 }
 
-// What the blocks of the gang wrote is there for all of them.
-static void run_meet(struct machine *m, const bool *active) {
+// What the blocks of the block group wrote is there for all of them.
+static void run_group_barrier(struct machine *m, const bool *active) {
     run_barrier(m, active);
     m->met = m->epoch;
     int64_t last = m->first + m->n_threads / m->per_block - 1;
@@ -435,8 +438,8 @@ static void run_stmt(struct machine *m, const struct loop_stmt *s, const bool *a
     case LOOP_BARRIER:
         run_barrier(m, active);
         return;
-    case LOOP_MEET:
-        run_meet(m, active);
+    case LOOP_GROUP_BARRIER:
+        run_group_barrier(m, active);
         return;
     case LOOP_INTRINSIC:
         execute_intrinsic(m, s, active);
@@ -454,7 +457,7 @@ static void run_stmt(struct machine *m, const struct loop_stmt *s, const bool *a
         break;
     }
     for (int t = 0; t < m->n_threads && !m->failed; t++) {
-        machine_turn(m, t);
+        machine_yield(m, t);
         if (active[t] && s->kind == LOOP_LET)
             eval(m, s->value, bind(m, s->var));
         else if (active[t])
@@ -475,18 +478,18 @@ void machine_run(struct machine *m, const struct loop_stmt *s, const bool *activ
     run_stmt(m, s, active);
 }
 
-static int gang_of(const struct loop_kernel *k) {
-    return k->gang ? k->gang : 1;
+static int blocks_per_group(const struct loop_kernel *k) {
+    return k->blocks_per_group ? k->blocks_per_group : 1;
 }
 
-static void run_gang(struct machine *m, const struct loop_kernel *k, int64_t gang,
-                     const bool *active) {
-    int64_t block = gang * gang_of(k);
+static void run_block_group(struct machine *m, const struct loop_kernel *k, int64_t group,
+                            const bool *active) {
+    int64_t block = group * blocks_per_group(k);
     m->first = BEFORE + 1 + block;
     m->epoch++;  // what was touched in earlier blocks is of earlier epochs
     flights_clear(m);
     for (int t = 0; t < m->n_threads; t++) {
-        machine_turn(m, t);
+        machine_yield(m, t);
         bind(m, k->block)->whole = block + t / m->per_block;
         if (k->threads)
             bind(m, k->thread)->whole = t % m->per_block;
@@ -530,16 +533,16 @@ static void run_kernel(struct machine *m, const struct loop_kernel *k) {
         end_launch(m);
         return;
     }
-    machine_turn(m, 0);
+    machine_yield(m, 0);
     int64_t grid = machine_index(m, k->grid);
     m->per_block = k->threads ? k->threads : 1;
-    m->n_threads = m->per_block * gang_of(k);
-    assert(grid % gang_of(k) == 0);
+    m->n_threads = m->per_block * blocks_per_group(k);
+    assert(grid % blocks_per_group(k) == 0);
     bool *active = malloc((size_t)m->n_threads);
     assert(active);
     memset(active, true, (size_t)m->n_threads);
-    for (int64_t g = 0; g < grid / gang_of(k) && !m->failed; g++)
-        run_gang(m, k, g, active);
+    for (int64_t g = 0; g < grid / blocks_per_group(k) && !m->failed; g++)
+        run_block_group(m, k, g, active);
     free(active);
     end_launch(m);
 }
@@ -547,15 +550,15 @@ static void run_kernel(struct machine *m, const struct loop_kernel *k) {
 static int most_threads(const struct loop_program *p) {
     int most = 1;
     for (int i = 0; i < p->n_kernels; i++)
-        if (p->kernels[i]->threads * gang_of(p->kernels[i]) > most)
-            most = p->kernels[i]->threads * gang_of(p->kernels[i]);
+        if (p->kernels[i]->threads * blocks_per_group(p->kernels[i]) > most)
+            most = p->kernels[i]->threads * blocks_per_group(p->kernels[i]);
     return most;
 }
 
 static int most_blocks(const struct loop_program *p) {
     int most = 1;
     for (int i = 0; i < p->n_kernels; i++)
-        most = gang_of(p->kernels[i]) > most ? gang_of(p->kernels[i]) : most;
+        most = blocks_per_group(p->kernels[i]) > most ? blocks_per_group(p->kernels[i]) : most;
     return most;
 }
 

@@ -10,7 +10,7 @@
 // of i4 in one byte all this is asked of the byte.
 //
 // Asynchronous copies (intrinsics.def) are under way from the statement that starts them until the
-// thread waits for their group: whoever reads or writes the destination meanwhile is an error. They
+// thread waits for their group: reading or writing the destination meanwhile is an error. They
 // count as written when they land, so other threads need a barrier after the wait.
 #pragma once
 

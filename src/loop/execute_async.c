@@ -1,77 +1,17 @@
-// What goes on by itself on the machine of execute.c: barriers in shared memory with their phases,
-// bulk copies, products of a warpgroup.
+// What goes on by itself on the machine of execute.c: barriers in shared memory with their phases
+// and bulk copies here, products of a warpgroup in execute_wgmma.c.
 //
 // A bulk copy lands as late as it may: when nobody can go on. Until then its destination is under
 // way. A product is computed when its group is waited for; until then its sums are under way, and
-// whoever writes its operands is an error. A box is stored when it is waited for, and so is its.
+// writing its operands is an error. A box is stored when it is waited for, and so is its.
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "loop/execute_machine.h"
+#include "loop/execute_async.h"
 
-enum {
-    GROUP = 128,
-    STEP_MAX = 32,
-    ROWS = 64,
-    BARRIERS_MAX = 256,
-    BULK_MAX = 256,
-    PRODUCTS_MAX = 64
-};
-enum { GROUPS_MAX = 8 * 1024 / GROUP, BOX_ELEMENTS = 64 * 64 };
-
-struct mbarrier {
-    const struct loop_buffer *buffer;
-    int64_t index;
-    int64_t arrivals, pending, bytes, phase;
-    int maker, epoch;  // who made it, after how many barriers of the block
-};
-
-struct bulk {
-    const struct loop_buffer *to;
-    const struct loop_map *map;
-    int64_t to_index, coordinate[LOOP_MAP_RANK_MAX];
-    struct mbarrier *barrier;
-    int64_t base, self;  // where the block's own memory begins; the block as a writer
-    int warp;            // that stores it, from `to`
-};
-
-struct matrix {
-    const struct loop_buffer *buffer;
-    int64_t at;
-    bool across;
-    int size;  // rows of A, columns of B
-};
-
-struct product {
-    struct matrix a, b;
-    const struct loop_buffer *words;  // A, where it is in registers, from this index on
-    int64_t first_word;
-    const struct loop_buffer *sums;
-    int64_t first;  // of the sums
-    bool adds;
-    int group, block;  // the block of its gang
-};
-
-struct warpgroup {
-    struct product products[PRODUCTS_MAX];
-    int n, group;
-    bool is_fenced;
-};
-
-struct async {
-    struct mbarrier barriers[BARRIERS_MAX];
-    int n_barriers;
-    struct bulk bulk[BULK_MAX];
-    int n_bulk;
-    struct bulk stores[BULK_MAX];  // that shared memory is still read for
-    int n_stores;
-    struct warpgroup groups[GROUPS_MAX];
-    int64_t events;
-};
-
-static void fail(struct machine *m, const char *what) {
+void async_fail(struct machine *m, const char *what) {
     if (!m->failed)
         m->failed = !error_set(m->err, ERROR_PARSE, "thread %d %s", m->thread, what);
 }
@@ -85,7 +25,7 @@ void async_begin(struct machine *m) {
 
 void async_end(struct machine *m) {
     if (m->async->n_bulk || m->async->n_stores)
-        fail(m, "ends while a bulk copy is under way");
+        async_fail(m, "ends while a bulk copy is under way");
 }
 
 void async_free(struct machine *m) {
@@ -98,13 +38,13 @@ int64_t async_events(const struct machine *m) {
 
 // ---- barriers
 
-static int block_of(const struct machine *m) {
+int async_block_of(const struct machine *m) {
     return m->thread / m->per_block;
 }
 
-// Which one: every block of a gang has its own.
+// Which one: every block of a block group has its own.
 static int64_t barrier_index(struct machine *m, const struct loop_operand *o) {
-    return machine_index(m, o->index) + block_of(m) * o->buffer->count;
+    return machine_index(m, o->index) + async_block_of(m) * o->buffer->count;
 }
 
 static struct mbarrier *barrier_of(struct machine *m, const struct loop_operand *o) {
@@ -120,18 +60,19 @@ static struct mbarrier *barrier_of(struct machine *m, const struct loop_operand 
     return NULL;
 }
 
-// That of block `block` of the gang at the same place; what another made is known after a meeting.
+// That of block `block` of the block group at the same place; what another made is known after a
+// meeting.
 static struct mbarrier *barrier_at(struct machine *m, const struct loop_operand *o, int64_t block) {
     if (block >= m->n_threads / m->per_block) {
-        fail(m, "touches a block that its cluster does not have");
+        async_fail(m, "touches a block that its cluster does not have");
         return NULL;
     }
-    int64_t index = barrier_index(m, o) + (block - block_of(m)) * o->buffer->count;
+    int64_t index = barrier_index(m, o) + (block - async_block_of(m)) * o->buffer->count;
     struct mbarrier *b = NULL;
     for (int i = 0; i < m->async->n_barriers; i++)
         if (m->async->barriers[i].buffer == o->buffer && m->async->barriers[i].index == index)
             b = &m->async->barriers[i];
-    if (b && b->epoch >= m->met && block != block_of(m))
+    if (b && b->epoch >= m->met && block != async_block_of(m))
         machine_fail(m, o->buffer, index, "is used before the blocks met after another made it");
     return b;
 }
@@ -140,7 +81,7 @@ static void init(struct machine *m, const struct loop_stmt *s) {
     struct async *y = m->async;
     int64_t n = machine_index(m, s->operand[1].index);
     if (barrier_of(m, &s->operand[0]) || y->n_barriers == BARRIERS_MAX) {
-        fail(m, "makes a barrier twice, or too many");
+        async_fail(m, "makes a barrier twice, or too many");
         return;
     }
     y->barriers[y->n_barriers++] = (struct mbarrier){
@@ -159,8 +100,8 @@ static void arrive(struct machine *m, const struct loop_stmt *s) {
                              ? barrier_at(m, &s->operand[0], machine_index(m, s->operand[1].index))
                              : barrier_of(m, &s->operand[0]);
     if (!b || b->pending == 0) {
-        fail(m, b ? "arrives at a barrier that waits for nobody"
-                  : "arrives at a barrier that was not made");
+        async_fail(m, b ? "arrives at a barrier that waits for nobody"
+                        : "arrives at a barrier that was not made");
         return;
     }
     if (s->intrinsic == INTRINSIC_MBARRIER_EXPECT)
@@ -174,13 +115,13 @@ static void arrive(struct machine *m, const struct loop_stmt *s) {
 static bool may_go_on(struct machine *m, const struct loop_stmt *s) {
     struct mbarrier *b = barrier_of(m, &s->operand[0]);
     if (!b)
-        fail(m, "waits at a barrier that was not made");
+        async_fail(m, "waits at a barrier that was not made");
     return !b || b->phase % 2 != machine_index(m, s->operand[1].index);
 }
 
 static void wait_all(struct machine *m, const struct loop_stmt *s, const bool *active) {
     for (int t = 0; t < m->n_threads && !m->failed; t++) {
-        machine_turn(m, t);
+        machine_yield(m, t);
         if (!active[t] || may_go_on(m, s))
             continue;
         roles_yield(m, true);
@@ -198,23 +139,23 @@ static int64_t box_elements(const struct loop_map *map) {
 }
 
 // Where element `i` lies: pieces of 16 bytes of rows of 128 change places.
-static int64_t swizzled(const struct loop_buffer *b, int64_t i) {
+int64_t async_swizzled(const struct loop_buffer *b, int64_t i) {
     int64_t each = dtype_size(b->dtype, 1), byte = i * each;
     return (byte ^ ((byte >> 3) & 0x70)) / each;
 }
 
-// Where the shared memory of the thread's block begins, among that of its gang.
-static int64_t base_of(const struct machine *m, const struct loop_buffer *b) {
-    return m->memory[b->id].per_block * block_of(m);
+// Where the shared memory of the thread's block begins, among that of its block group.
+int64_t async_base_of(const struct machine *m, const struct loop_buffer *b) {
+    return m->memory[b->id].per_block * async_block_of(m);
 }
 
 // The copy `c` of a block begins: from now on it may land at any time.
 static void bulk_start_at(struct machine *m, struct bulk c) {
     struct async *y = m->async;
-    c.base = base_of(m, c.to);
+    c.base = async_base_of(m, c.to);
     c.self = m->self;
     if (!c.barrier || y->n_bulk == BULK_MAX) {
-        fail(m, "copies towards a barrier that was not made, or too much");
+        async_fail(m, "copies towards a barrier that was not made, or too much");
         return;
     }
     if (c.to_index * dtype_size(c.to->dtype, 1) % 1024 != 0)
@@ -243,7 +184,7 @@ static void bulk_start(struct machine *m, const struct loop_stmt *s) {
         assert(s->operand[3 + i].index);
         c.coordinate[i] = machine_index(m, s->operand[3 + i].index);
     }
-    machine_reach(m, c.map->of, 0, REACH_READS);
+    machine_check_access(m, c.map->of, 0, REACH_READS);
     if (s->intrinsic != INTRINSIC_BULK_SHARE2 && s->intrinsic != INTRINSIC_BULK_SHARE3) {
         c.barrier = barrier_of(m, barrier);
         bulk_start_at(m, c);
@@ -254,10 +195,10 @@ static void bulk_start(struct machine *m, const struct loop_stmt *s) {
         if (!(mask >> block & 1))
             continue;
         c.barrier = barrier_at(m, barrier, block);
-        machine_turn(m, block * m->per_block);
+        machine_yield(m, block * m->per_block);
         if (!m->failed)
             bulk_start_at(m, c);
-        machine_turn(m, me);
+        machine_yield(m, me);
     }
 }
 
@@ -287,7 +228,8 @@ static void bulk_land(struct machine *m, const struct bulk *c) {
         union cell v = {0};
         if (inside)
             v = cell_get(map->of->dtype, from->bytes, at);
-        int64_t place = map->swizzle_bytes ? swizzled(c->to, c->to_index + i) : c->to_index + i;
+        int64_t place =
+            map->swizzle_bytes ? async_swizzled(c->to, c->to_index + i) : c->to_index + i;
         place += c->base;
         if (inside && from->writer[at] != BEFORE)
             machine_fail(m, map->of, at, "is copied but was not there before the launch");
@@ -303,13 +245,13 @@ static void bulk_land(struct machine *m, const struct bulk *c) {
 static void store_start(struct machine *m, const struct loop_stmt *s, int first) {
     struct async *y = m->async;
     struct bulk c = {.to = s->operand[0].buffer, .map = s->operand[1].buffer->map, .warp = first};
-    c.base = base_of(m, c.to);
+    c.base = async_base_of(m, c.to);
     c.to_index = machine_index(m, s->operand[0].index);
     for (int i = 0; i < c.map->rank; i++)
         c.coordinate[i] = machine_index(m, s->operand[2 + i].index);
-    machine_reach(m, c.map->of, 0, REACH_WRITES);
+    machine_check_access(m, c.map->of, 0, REACH_WRITES);
     if (y->n_stores == BULK_MAX)
-        fail(m, "stores too many boxes at a time");
+        async_fail(m, "stores too many boxes at a time");
     else if (c.to_index + box_elements(c.map) > c.to->count ||
              c.to_index * dtype_size(c.to->dtype, 1) % 1024 != 0)
         machine_fail(m, c.to, c.to_index, "is no place for a box that is stored");
@@ -320,7 +262,7 @@ static void store_start(struct machine *m, const struct loop_stmt *s, int first)
 static void store_land(struct machine *m, const struct bulk *c) {
     const struct memory *from = &m->memory[c->to->id];
     for (int64_t i = 0; i < box_elements(c->map) && !m->failed; i++) {
-        int64_t at = 0, place = c->base + swizzled(c->to, c->to_index + i);
+        int64_t at = 0, place = c->base + async_swizzled(c->to, c->to_index + i);
         if (!find_element(m, c, i, &at))
             continue;
         if (from->writer[place] != m->self)
@@ -355,201 +297,20 @@ bool async_land(struct machine *m) {
     return true;
 }
 
-// ---- products
-
-// Elements of a row of 128 bytes, and of one product's depth.
-static int64_t per_row(const struct matrix *x) {
-    return 128 / dtype_size(x->buffer->dtype, 1);
-}
-
-static int64_t deep(const struct matrix *x) {
-    return per_row(x) / 4;
-}
-
-// Element (i, k) of an operand.
-static int64_t element_at(const struct matrix *x, int64_t i, int64_t k) {
-    int64_t at =
-        x->across ? x->at + i / 64 * BOX_ELEMENTS + k * 64 + i % 64 : x->at + i * per_row(x) + k;
-    return swizzled(x->buffer, at);
-}
-
-static bool reads(const struct matrix *x, const struct loop_buffer *b, int64_t at) {
-    if (x->buffer != b)
-        return false;
-    for (int64_t i = 0; i < x->size; i++)
-        for (int64_t k = 0; k < deep(x); k++)
-            if (element_at(x, i, k) == at)
-                return true;
-    return false;
-}
-
-// The rows that an operand lies in: cheaper than its elements.
-static bool is_near(const struct matrix *x, const struct loop_buffer *b, int64_t at) {
-    if (x->buffer != b)
-        return false;
-    int64_t row = per_row(x);
-    int64_t end = x->at + (x->across ? (x->size + 63) / 64 * BOX_ELEMENTS : x->size * row);
-    return at >= x->at / row * row && at < end;
-}
-
 bool async_is_read(const struct machine *m, const struct loop_buffer *b, int64_t at) {
     for (int i = 0; m->async && i < m->async->n_stores; i++) {
         const struct bulk *c = &m->async->stores[i];
-        if (c->to == b && c->base == base_of(m, b) && at >= c->to_index &&
+        if (c->to == b && c->base == async_base_of(m, b) && at >= c->to_index &&
             at < c->to_index + box_elements(c->map))
             return true;
     }
-    for (int g = 0; m->async && g < GROUPS_MAX; g++)
-        for (int i = 0; i < m->async->groups[g].n; i++) {
-            const struct product *p = &m->async->groups[g].products[i];
-            if (p->block != block_of(m))
-                continue;
-            if ((is_near(&p->a, b, at) && reads(&p->a, b, at)) ||
-                (is_near(&p->b, b, at) && reads(&p->b, b, at)))
-                return true;
-        }
-    return false;
-}
-
-static double factor(struct machine *m, const struct matrix *x, int64_t i, int64_t k) {
-    int64_t at = element_at(x, i, k);
-    const struct memory *mem = &m->memory[x->buffer->id];
-    if (at >= x->buffer->count) {
-        machine_fail(m, x->buffer, at, "is out of bounds");
-        return 0;
-    }
-    int64_t place = base_of(m, x->buffer) + at;
-    if (mem->writer[place] != m->self)
-        machine_fail(m, x->buffer, at,
-                     mem->writer[place] == UNDER_WAY ? "is read while a copy to it is under way"
-                                                     : "is read before it is written");
-    const struct touch *t = mem->touch ? &mem->touch[place] : NULL;
-    if (t && t->writer > 0 && t->writer != ADDERS && t->write_fence == m->fences[t->writer - 1])
-        machine_fail(m, x->buffer, at, "is multiplied before whoever wrote it has fenced it");
-    union cell v = cell_get(x->buffer->dtype, mem->bytes, place);
-    if (x->buffer->dtype != DTYPE_I32)
-        return x->buffer->dtype == DTYPE_I8 ? (double)v.whole : v.real;
-    uint32_t word = (uint32_t)v.whole & ~0x1fffu;
-    float real;
-    memcpy(&real, &word, sizeof real);
-    return (double)real;
-}
-
-// The cell of sum `i` of thread number `t` of the group, and its lane.
-static int64_t sum_cell(struct machine *m, const struct product *p, int thread, int i) {
-    const struct memory *mem = &m->memory[p->sums->id];
-    return mem->per_thread * thread + (p->first + i / 2) * 2 + i % 2;
-}
-
-// Element (i, k) of A.
-static double left(struct machine *m, int first, const struct product *p, int64_t i, int64_t k) {
-    if (!p->words)
-        return factor(m, &p->a, i, k);
-    machine_turn(m, first + (int)(i / 16 * 32 + i % 8 * 4 + k % 8 / 2));
-    int64_t at = p->first_word + i % 16 / 8 + k / 8 * 2;
-    uint32_t w = (uint32_t)machine_read(m, p->words, at, 0).whole;
-    machine_turn(m, first);
-    return cell_get(p->b.buffer->dtype, &w, k % 2).real;
-}
-
-static void compute(struct machine *m, int first, const struct product *p) {
-    static const int columns_max = 256;
-    double(*a)[STEP_MAX] = malloc(sizeof *a * (size_t)(ROWS + columns_max));
-    double(*b)[STEP_MAX] = a + ROWS;
-    assert(a);
-    int64_t depth = deep(&p->b);
-    for (int64_t k = 0; k < depth; k++) {
-        for (int64_t i = 0; i < ROWS; i++)
-            a[i][k] = left(m, first, p, i, k);
-        for (int64_t j = 0; j < p->b.size; j++)
-            b[j][k] = factor(m, &p->b, j, k);
-    }
-    struct memory *mem = &m->memory[p->sums->id];
-    bool is_whole = p->sums->value == LOOP_I32;
-    m->had_flights = true;
-    for (int t = 0; t < GROUP; t++)
-        for (int i = 0; i < p->b.size / 2; i++) {
-            int row = t / 32 * 16 + t % 32 / 4 + i / 2 % 2 * 8,
-                column = i / 4 * 8 + t % 4 * 2 + i % 2;
-            union cell *cell = (union cell *)mem->bytes + sum_cell(m, p, first + t, i);
-            double sum = !p->adds ? 0 : is_whole ? (double)cell->whole : cell->real;
-            for (int64_t k = 0; k < depth; k++)
-                sum += a[row][k] * b[column][k];
-            if (is_whole)
-                cell->whole = (int32_t)(uint32_t)(int64_t)sum;
-            else
-                cell->real = (double)(float)sum;
-        }
-    free(a);
-}
-
-// Mark the sums as under way, or as the threads' own.
-static void mark_sums(struct machine *m, int first, const struct product *p, int64_t writer) {
-    struct memory *mem = &m->memory[p->sums->id];
-    m->had_flights = true;
-    for (int t = 0; t < GROUP; t++)
-        for (int i = 0; i < p->b.size / 2; i++) {
-            int64_t *w = &mem->writer[sum_cell(m, p, first + t, i)];
-            if (writer == UNDER_WAY && p->adds && *w >= NOBODY && *w < m->first)
-                fail(m, "adds to sums that were not written");
-            *w = writer;
-        }
-}
-
-static struct matrix matrix_of(struct machine *m, const struct loop_stmt *s, int operand,
-                               int across, int size) {
-    const struct loop_operand *o = &s->operand[operand];
-    return (struct matrix){o->buffer, machine_index(m, o->index),
-                           machine_index(m, s->operand[across].index) != 0, size};
-}
-
-static void start_product(struct machine *m, const struct loop_stmt *s, int first) {
-    struct warpgroup *g = &m->async->groups[first / GROUP];
-    struct product p = {.sums = s->operand[0].buffer, .group = g->group};
-    p.block = block_of(m);
-    int columns = 4 * intrinsic_infos[s->intrinsic].operand[0].count;
-    p.first = machine_index(m, s->operand[0].index);
-    if (s->intrinsic >= INTRINSIC_WGMMA_WORDS_F16_64) {
-        p.words = s->operand[1].buffer;
-        p.first_word = machine_index(m, s->operand[1].index);
-        p.b = matrix_of(m, s, 2, 3, columns);
-        p.adds = machine_index(m, s->operand[4].index) != 0;
-    } else {
-        p.a = matrix_of(m, s, 1, 3, ROWS);
-        p.b = matrix_of(m, s, 2, 4, columns);
-        p.adds = machine_index(m, s->operand[5].index) != 0;
-    }
-    if (!g->is_fenced || g->n == PRODUCTS_MAX) {
-        fail(m, g->is_fenced ? "has too many products under way" : "multiplies without a fence");
-        return;
-    }
-    mark_sums(m, first, &p, UNDER_WAY);
-    g->products[g->n++] = p;
-}
-
-static void wait_products(struct machine *m, const struct loop_stmt *s, int first) {
-    struct warpgroup *g = &m->async->groups[first / GROUP];
-    int64_t groups = machine_index(m, s->operand[0].index);
-    int kept = 0, n = g->n;
-    for (int i = 0; i < n && !m->failed; i++) {
-        struct product p = g->products[i];
-        if (p.group < g->group - groups) {
-            compute(m, first, &p);
-            mark_sums(m, first, &p, m->self);
-        } else {
-            g->products[kept++] = p;
-        }
-    }
-    g->n = kept;
-    for (int i = 0; i < kept; i++)
-        mark_sums(m, first, &g->products[i], UNDER_WAY);
-    g->is_fenced = false;
+    return async_product_reads(m, b, at);
 }
 
 // ---- by scope
 
 static void by_group(struct machine *m, const struct loop_stmt *s, int first) {
-    machine_turn(m, first);
+    machine_yield(m, first);
     switch (s->intrinsic) {
     case INTRINSIC_WGMMA_FENCE:
         m->async->groups[first / GROUP].is_fenced = true;
@@ -558,7 +319,7 @@ static void by_group(struct machine *m, const struct loop_stmt *s, int first) {
         m->async->groups[first / GROUP].group++;
         return;
     case INTRINSIC_WGMMA_WAIT:
-        wait_products(m, s, first);
+        async_wait_products(m, s, first);
         return;
     case INTRINSIC_TURN_TAKE:  // here warpgroups of a role go step by step together
     case INTRINSIC_TURN_GIVE:
@@ -566,7 +327,7 @@ static void by_group(struct machine *m, const struct loop_stmt *s, int first) {
     case INTRINSIC_REGISTERS_MORE:
         return;
     default:
-        start_product(m, s, first);
+        async_start_product(m, s, first);
     }
 }
 
@@ -590,7 +351,7 @@ static void by_thread(struct machine *m, const struct loop_stmt *s) {
 
 // Both of them bring a warp's threads together.
 static void by_warp(struct machine *m, const struct loop_stmt *s, int first) {
-    machine_turn(m, first);
+    machine_yield(m, first);
     if (s->intrinsic == INTRINSIC_BULK_STORED)
         store_wait(m, s, first);
     else
@@ -628,11 +389,11 @@ void async_intrinsic(struct machine *m, const struct loop_stmt *s, const bool *a
         return;
     }
     for (int t = 0; t < m->n_threads && !m->failed; t++) {
-        machine_turn(m, t);
+        machine_yield(m, t);
         if (active[t])
             by_thread(m, s);
     }
-    // Whoever has waited for this goes on before anything else happens here.
+    // Threads that waited for this go on before anything else happens here.
     bool is_arrival =
         s->intrinsic == INTRINSIC_MBARRIER_ARRIVE || s->intrinsic == INTRINSIC_MBARRIER_ARRIVE_AT;
     if (is_arrival && m->roles)

@@ -1,4 +1,4 @@
-// What a library computes, one element after the other, for whoever runs programs without one.
+// What a library computes, one element after the other, for programs run without one.
 // Sums are in float64 and rounded once, which no library does worse than.
 #include <assert.h>
 

@@ -50,7 +50,7 @@ static uint32_t word_of(float v) {
 
 // ---- copies
 
-// Whose cell a copy lands in: each block of a gang has its own.
+// Whose cell a copy lands in: each block of a block group has its own.
 static int64_t *writer_at(struct machine *m, const struct copy *c, int64_t i) {
     struct memory *to = &m->memory[c->to->id];
     return &to->writer[to->per_block * (m->thread / m->per_block) + c->to_index + i];
@@ -121,13 +121,13 @@ static void ldmatrix(struct machine *m, const struct loop_stmt *s, int first, bo
     const struct loop_buffer *b = s->operand[1].buffer;
     int64_t n = elements_in(b, 16);
     for (int lane = 0; lane < WARP; lane++) {
-        machine_turn(m, first + lane);
+        machine_yield(m, first + lane);
         int64_t at = place(m, s, 1);
         for (int64_t i = 0; i < n && !m->failed; i++)
             cell_put(b->dtype, row[lane], i, machine_read(m, b, at + i, 0));
     }
     for (int lane = 0; lane < WARP && !m->failed; lane++) {
-        machine_turn(m, first + lane);
+        machine_yield(m, first + lane);
         int g = lane / 4, q = lane % 4;
         for (int i = 0; i < 4; i++) {
             const uint16_t(*matrix)[8] = &row[8 * i];
@@ -223,14 +223,14 @@ static void mma(struct machine *m, const struct loop_stmt *s, int first, enum dt
     int per = 4 / (int)dtype_size(t, 1), deep = 8 * per;
     uint32_t a[WARP][4], b[WARP][2];
     for (int lane = 0; lane < WARP; lane++) {
-        machine_turn(m, first + lane);
+        machine_yield(m, first + lane);
         for (int i = 0; i < 4; i++)
             a[lane][i] = word(m, &s->operand[1], i);
         for (int i = 0; i < 2; i++)
             b[lane][i] = word(m, &s->operand[2], i);
     }
     for (int lane = 0; lane < WARP && !m->failed; lane++) {
-        machine_turn(m, first + lane);
+        machine_yield(m, first + lane);
         if (t == DTYPE_I8) {
             mma_whole(m, &s->operand[0], lane, a, b);
             continue;
@@ -285,13 +285,13 @@ static void quad(struct machine *m, const struct loop_stmt *s, int first, bool l
     for (int lane = 0; lane < WARP && !m->failed; lane += 4) {
         double all = largest ? -INFINITY : 0;
         for (int i = 0; i < 8; i++) {
-            machine_turn(m, first + lane + i / 2);
+            machine_yield(m, first + lane + i / 2);
             int64_t at = machine_index(m, s->operand[0].index);
             double v = machine_read(m, b, at, i % 2).real;
             all = !largest ? all + v : isnan(v) || v > all ? v : all;
         }
         for (int i = 0; i < 8; i++) {
-            machine_turn(m, first + lane + i / 2);
+            machine_yield(m, first + lane + i / 2);
             int64_t at = machine_index(m, s->operand[0].index);
             machine_write(m, b, at, i % 2, (union cell){.real = (double)(float)all});
         }
@@ -340,7 +340,7 @@ static void add(struct machine *m, const struct loop_stmt *s) {
 static void add_in_order(struct machine *m, const struct loop_stmt *s, int first) {
     const struct loop_buffer *b = s->operand[0].buffer;
     for (int lane = 0; lane < WARP && !m->failed; lane++) {
-        machine_turn(m, first + lane);
+        machine_yield(m, first + lane);
         if (machine_index(m, s->operand[2].index) == 0)
             continue;
         int64_t at = place(m, s, 0);
@@ -491,7 +491,7 @@ void execute_intrinsic(struct machine *m, const struct loop_stmt *s, const bool 
         return;
     }
     for (int t = 0; t < m->n_threads && !m->failed; t++) {
-        machine_turn(m, t);
+        machine_yield(m, t);
         if (active[t])
             by_thread(m, s);
     }

@@ -36,7 +36,7 @@ struct memory {
     struct touch *touch;  // per cell; NULL: nobody shares it
     int64_t count;        // cells: elements times lanes
     int64_t per_thread;   // registers: cells that each thread has of its own; else 0
-    int64_t per_block;    // shared: cells that each block of a gang has of its own; else 0
+    int64_t per_block;    // shared: cells that each block of a block group has of its own; else 0
 };
 
 // A copy that goes on by itself, and what a thread has of them.
@@ -66,18 +66,18 @@ struct machine {
                         // is how statements go over them; NULL: nobody has bound it yet
     struct arena *arena;
     int threads_max;  // of any kernel
-    int n_threads;    // at least 1, of all blocks of a gang
+    int n_threads;    // at least 1, of all blocks of a block group
     int per_block;    // of one of them
     int thread;       // whose turn it is
     int epoch;        // barriers passed and blocks begun: never the same number again
-    int met;          // the epoch that began when the blocks of a gang last met
+    int met;          // the epoch that began when the blocks of a block group last met
     int *syncs;       // by warp: how often its threads met
     int *fences;      // by thread: how often it fenced what it wrote
     // Launches that may still run while this one does, and what this one does: by buffer, a bit
     // each of enum reach. Whether a thread has waited for them.
     unsigned char *in_flight, *does;
     bool *has_waited, is_programmatic;
-    int64_t first;  // the gang's first block as a writer
+    int64_t first;  // the block group's first block as a writer
     int64_t self;   // the thread's block as a writer
     struct error *err;
     bool had_flights;  // something was marked as under way since this was last false
@@ -90,13 +90,14 @@ union cell machine_read(struct machine *m, const struct loop_buffer *b, int64_t 
 void machine_write(struct machine *m, const struct loop_buffer *b, int64_t i, int lane,
                    union cell value);
 // The thread whose turn it is touches global memory: is that allowed while other launches run?
-void machine_reach(struct machine *m, const struct loop_buffer *b, int64_t i, enum reach how);
+void machine_check_access(struct machine *m, const struct loop_buffer *b, int64_t i,
+                          enum reach how);
 // What a counter had; it has `more` afterwards.
 int32_t machine_take(struct machine *m, const struct loop_buffer *b, int64_t i, int32_t more);
 // element += value, at the same time as others do so.
 void machine_add(struct machine *m, const struct loop_buffer *b, int64_t i, double value);
 int64_t machine_index(struct machine *m, const struct loop_expr *e);
-void machine_turn(struct machine *m, int thread);
+void machine_yield(struct machine *m, int thread);
 bool machine_any(const struct machine *m, const bool *active);
 
 void machine_run(struct machine *m, const struct loop_stmt *s, const bool *active);

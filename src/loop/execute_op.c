@@ -247,8 +247,8 @@ union cell cell_across(enum loop_op op, enum loop_dtype type, const union cell *
     return cell_apply(&e, type, half);
 }
 
-void cell_before(enum loop_op op, enum loop_dtype type, const union cell *value, int n,
-                 union cell *before) {
+void cell_exclusive_scan(enum loop_op op, enum loop_dtype type, const union cell *value, int n,
+                         union cell *before) {
     bool is_real = type == LOOP_F32 || type == LOOP_F64;
     struct loop_expr e = {.op = op, .dtype = type};
     before[0] =

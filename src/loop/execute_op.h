@@ -21,8 +21,8 @@ union cell cell_apply(const struct loop_expr *e, enum loop_dtype type, const uni
 union cell cell_across(enum loop_op op, enum loop_dtype type, const union cell *value, int n);
 
 // What those before each of `n` values make together by LOOP_ADD or LOOP_MUL.
-void cell_before(enum loop_op op, enum loop_dtype type, const union cell *value, int n,
-                 union cell *before);
+void cell_exclusive_scan(enum loop_op op, enum loop_dtype type, const union cell *value, int n,
+                         union cell *before);
 
 // Element `index` of memory of a storage type.
 union cell cell_get(enum dtype t, const void *data, int64_t index);

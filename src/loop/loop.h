@@ -16,10 +16,10 @@
 //
 // A kernel for a GPU has threads: its body runs once for every thread of a block, at the same
 // time. Registers are then a thread's own, shared arrays are the block's, and what one thread wrote
-// to them another may read after a barrier that all come to. Gangs are neighbouring blocks that run
-// at the same time; after a meeting each may read what the others wrote to global memory.
-// Asynchronous copies, matrix fragments (elements of a register array) and products on tensor cores
-// are LOOP_INTRINSIC, one kind of statement driven by the table intrinsics.def.
+// to them another may read after a barrier that all come to. A block group is neighbouring blocks
+// that run at the same time; after its barrier each may read what the others wrote to global
+// memory. Asynchronous copies, matrix fragments (elements of a register array) and products on
+// tensor cores are LOOP_INTRINSIC, one kind of statement driven by the table intrinsics.def.
 #pragma once
 
 #include "ir/types.h"
@@ -90,15 +90,15 @@ struct loop_expr {
 };
 
 enum loop_kind {
-    LOOP_FOR,        // var from begin to end (not reached) by step
-    LOOP_IF,         // index condition
-    LOOP_LET,        // var = value
-    LOOP_STORE,      // buffer[index ...] = value
-    LOOP_PREFETCH,   // a hint that buffer[index] is wanted soon; need not exist
-    LOOP_NOTE,       // a comment
-    LOOP_BARRIER,    // all threads of the block come by here before one goes on
-    LOOP_INTRINSIC,  // an operation of the hardware, with its operands
-    LOOP_MEET,       // a barrier of all blocks of the gang; buffer[index] counts them, or NULL
+    LOOP_FOR,            // var from begin to end (not reached) by step
+    LOOP_IF,             // index condition
+    LOOP_LET,            // var = value
+    LOOP_STORE,          // buffer[index ...] = value
+    LOOP_PREFETCH,       // a hint that buffer[index] is wanted soon; need not exist
+    LOOP_NOTE,           // a comment
+    LOOP_BARRIER,        // all threads of the block come by here before one goes on
+    LOOP_INTRINSIC,      // an operation of the hardware, with its operands
+    LOOP_GROUP_BARRIER,  // a barrier of all blocks of a group; buffer[index] counts them, or NULL
 };
 
 struct loop_block {
@@ -130,8 +130,8 @@ struct loop_kernel {
     struct loop_var *block;
     int threads, min_blocks;  // of a block, 0: not for a GPU; resident at once, 0: as it comes
     struct loop_var *thread;  // NULL when there are no threads
-    int gang;                 // neighbouring blocks that meet; 0: none do
-    bool is_cluster;       // a gang is a cluster of the hardware; else the whole grid is resident
+    int blocks_per_group;     // blocks next to each other that share a barrier; 0: none do
+    bool is_cluster;       // a group is a cluster of the hardware; else the whole grid is resident
     bool is_programmatic;  // it may begin before the kernel before it has ended: see LAUNCH_WAIT
     struct loop_block body;
 };

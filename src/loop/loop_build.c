@@ -426,11 +426,11 @@ void loop_barrier(struct loop_builder *b) {
     append(b->at, new_stmt(b->program->arena, LOOP_BARRIER));
 }
 
-void loop_meet(struct loop_builder *b, const struct loop_buffer *counts,
-               const struct loop_expr *gang) {
-    struct loop_stmt *s = new_stmt(b->program->arena, LOOP_MEET);
+void loop_group_barrier(struct loop_builder *b, const struct loop_buffer *counts,
+                        const struct loop_expr *group) {
+    struct loop_stmt *s = new_stmt(b->program->arena, LOOP_GROUP_BARRIER);
     s->buffer = counts;
-    s->index = gang;
+    s->index = group;
     append(b->at, s);
 }
 

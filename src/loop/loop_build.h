@@ -80,8 +80,8 @@ const struct loop_expr *loop_lane(struct arena *a, const struct loop_expr *x,
                                   const struct loop_expr *lane);
 // LOOP_LANES_EVEN or LOOP_LANES_ODD of two vectors in runs of `run` lanes, or LOOP_LANES_SLID by
 // them.
-const struct loop_expr *loop_weave(struct arena *a, enum loop_op op, const struct loop_expr *x,
-                                   const struct loop_expr *y, int run);
+const struct loop_expr *loop_interleave(struct arena *a, enum loop_op op, const struct loop_expr *x,
+                                        const struct loop_expr *y, int run);
 const struct loop_expr *loop_ternary(struct arena *a, enum loop_op op, const struct loop_expr *x,
                                      const struct loop_expr *y, const struct loop_expr *z);
 const struct loop_expr *loop_load(struct arena *a, const struct loop_buffer *buffer,
@@ -137,9 +137,10 @@ void loop_prefetch(struct loop_builder *b, const struct loop_buffer *buffer,
                    const struct loop_expr *index);
 void loop_note(struct loop_builder *b, const char *text);
 void loop_barrier(struct loop_builder *b);
-// Where the gangs of a kernel are no clusters, counts[gang] counts who has come: zeros at first.
-void loop_meet(struct loop_builder *b, const struct loop_buffer *counts,
-               const struct loop_expr *gang);
+// Where the block groups of a kernel are no clusters, counts[group] counts who has come: zeros at
+// first.
+void loop_group_barrier(struct loop_builder *b, const struct loop_buffer *counts,
+                        const struct loop_expr *group);
 
 // A hardware operation with the operands that its row of intrinsics.def asks for; those that it
 // has not are left out: loop_intrinsic(b, INTRINSIC_WAIT, (struct loop_operand[]){{NULL, two}}).

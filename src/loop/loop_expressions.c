@@ -204,8 +204,8 @@ const struct loop_expr *loop_lane(struct arena *a, const struct loop_expr *x,
     return e;
 }
 
-const struct loop_expr *loop_weave(struct arena *a, enum loop_op op, const struct loop_expr *x,
-                                   const struct loop_expr *y, int run) {
+const struct loop_expr *loop_interleave(struct arena *a, enum loop_op op, const struct loop_expr *x,
+                                        const struct loop_expr *y, int run) {
     assert(op == LOOP_LANES_EVEN || op == LOOP_LANES_ODD || op == LOOP_LANES_SLID);
     assert(x->dtype == LOOP_F32 && y->dtype == LOOP_F32);
     int lanes = x->lanes > y->lanes ? x->lanes : y->lanes;

@@ -107,8 +107,8 @@ static void stmt(struct rebuild *r, struct loop_builder *b, const struct loop_st
     case LOOP_BARRIER:
         loop_barrier(b);
         return;
-    case LOOP_MEET:  // only where there are threads, and those kernels stay as they are
-        assert(!"a gang where there are no threads");
+    case LOOP_GROUP_BARRIER:  // only where there are threads, and those kernels stay as they are
+        assert(!"a block group where there are no threads");
         return;
     case LOOP_INTRINSIC:
         intrinsic(r, b, s);

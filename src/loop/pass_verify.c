@@ -205,7 +205,7 @@ static bool intrinsic(struct checker *c, const struct loop_stmt *s) {
         return complain(c, info->text, "where there are no threads");
     if (s->intrinsic == INTRINSIC_LAUNCH_WAIT && !c->kernel->is_programmatic)
         return complain(c, info->text, "where the launch before has ended");
-    if (is_to_others(s->intrinsic) && (c->kernel->gang < 2 || !c->kernel->is_cluster))
+    if (is_to_others(s->intrinsic) && (c->kernel->blocks_per_group < 2 || !c->kernel->is_cluster))
         return complain(c, info->text, "where blocks are no cluster");
     c->is_shared |= is_to_others(s->intrinsic);
     for (int i = 0; i < INTRINSIC_OPERANDS_MAX && info->operand[i].kind != OPERAND_NONE; i++)
@@ -218,13 +218,13 @@ static bool intrinsic(struct checker *c, const struct loop_stmt *s) {
 
 static bool block(struct checker *c, const struct loop_block *b);
 
-static bool meeting(struct checker *c, const struct loop_stmt *s) {
-    if (c->kernel->gang < 2 || c->kernel->is_cluster != !s->buffer)
-        return complain(c, "meet", "where there are no gangs, or of another kind");
+static bool check_group_barrier(struct checker *c, const struct loop_stmt *s) {
+    if (c->kernel->blocks_per_group < 2 || c->kernel->is_cluster != !s->buffer)
+        return complain(c, "group barrier", "where there are no block groups, or of another kind");
     if (!s->buffer)
         return true;
     if (!s->buffer->is_zeroed || s->buffer->dtype != DTYPE_I32)
-        return complain(c, s->buffer->name, "counts a gang but is no zeroed i32");
+        return complain(c, s->buffer->name, "counts a block group but is no zeroed i32");
     return expr(c, s->index);
 }
 
@@ -262,8 +262,8 @@ static bool stmt(struct checker *c, const struct loop_stmt *s) {
         return true;
     case LOOP_BARRIER:
         return c->threads || complain(c, "barrier", "where there are no threads");
-    case LOOP_MEET:
-        return meeting(c, s);
+    case LOOP_GROUP_BARRIER:
+        return check_group_barrier(c, s);
     case LOOP_INTRINSIC:
         return intrinsic(c, s);
     }
@@ -284,14 +284,15 @@ static bool block(struct checker *c, const struct loop_block *b) {
 // A block whose shared memory others touch must not end before them.
 static bool ends_together(struct checker *c) {
     const struct loop_stmt *last = c->kernel->body.last;
-    return !c->is_shared || (last && last->kind == LOOP_MEET) ||
+    return !c->is_shared || (last && last->kind == LOOP_GROUP_BARRIER) ||
            complain(c, c->kernel->name, "blocks touch each other's memory, and end apart");
 }
 
 // What begins early does so after a kernel of this program.
 static bool follows_kernel(struct checker *c, const struct loop_program *p, int i) {
     const struct loop_kernel *k = p->kernels[i];
-    bool may = c->threads && i > 0 && !p->kernels[i - 1]->call && (k->gang < 2 || k->is_cluster);
+    bool may = c->threads && i > 0 && !p->kernels[i - 1]->call &&
+               (k->blocks_per_group < 2 || k->is_cluster);
     return !k->is_programmatic || may ||
            complain(c, k->name, "begins early, and there is no launch that it could overlap");
 }

@@ -20,5 +20,5 @@ void pass_prune(struct loop_program *p);
 // threads: constants and variables of loops marked for unrolling), streaming stores go to global
 // memory, shared arrays and barriers only stand where there are threads, warp operations are whole
 // values of lets, intrinsics have the operands that their row asks for. False and the broken rule
-// otherwise; a broken rule is a bug of whoever built the program.
+// otherwise; a broken rule is a bug of the code that built the program.
 bool pass_verify(const struct loop_program *p, struct error *err);

@@ -106,9 +106,9 @@ static void launch(struct printer *p, const struct loop_kernel *k) {
     str_printf(&p->out, " block(%d)", k->threads);
     if (is_dynamic(p->program, k, &u))
         str_printf(&p->out, " shared(%lld)", (long long)shared);
-    if (k->gang > 1 && k->is_cluster)
-        str_printf(&p->out, " cluster(%d)", k->gang);
-    else if (k->gang > 1)
+    if (k->blocks_per_group > 1 && k->is_cluster)
+        str_printf(&p->out, " cluster(%d)", k->blocks_per_group);
+    else if (k->blocks_per_group > 1)
         str_puts(&p->out, " cooperative");
     if (k->is_programmatic)
         str_puts(&p->out, " programmatic");

@@ -23,7 +23,7 @@ static bool is_half_line(const struct loop_stmt *s) {
            (s->buffer->dtype == DTYPE_F16 || s->buffer->dtype == DTYPE_BF16);
 }
 
-const struct loop_stmt *text_other_half(const struct loop_stmt *s) {
+const struct loop_stmt *text_paired_store(const struct loop_stmt *s) {
     int64_t apart;
     if (!is_half_line(s))
         return NULL;

@@ -1,5 +1,5 @@
-// What the printers share: names in scope, expressions, statements, the plan's lines. Only
-// print_*.c include this.
+// What the printers share: names in scope, expressions and statements (print_text.c), and the text
+// around them, such as the plan's lines (print_plan.c). Only print_*.c include this.
 #pragma once
 
 #include "base/str.h"
@@ -61,7 +61,7 @@ void text_store_pair(struct printer *p, const struct loop_stmt *first,
 
 // print_pairs.c: the store further down that makes a line of this one, or NULL; is the prefetch of
 // a line that one before it in the block asks for?
-const struct loop_stmt *text_other_half(const struct loop_stmt *s);
+const struct loop_stmt *text_paired_store(const struct loop_stmt *s);
 bool text_is_asked(const struct loop_block *b, const struct loop_stmt *s);
 
 // Which buffers and launch variables a kernel touches, which operations it does on floats.
@@ -74,6 +74,9 @@ struct text_usage {
 };
 struct text_usage text_use(struct arena *a, const struct loop_program *p,
                            const struct loop_kernel *k);
+// Does a kernel only read the data, while a launch before it may still write it?
+bool text_is_renewed(const struct loop_kernel *k, const struct loop_buffer *b,
+                     const struct text_usage *u);
 
 // The sizes at the head, the scratch lines, begin and end of a launch line.
 void text_dims(struct printer *p, const char *assertion);

@@ -95,7 +95,7 @@ const char *mcp_roots_find(const struct mcp_roots *r, struct arena *a, const cha
         error_set(err, ERROR_USAGE, "%s: %s", full, strerror(errno));
         return NULL;
     }
-    // A pipe or a device would never end, and with it whoever reads it here.
+    // A pipe or a device would never end, and neither would reading it here.
     struct stat st;
     if (stat(real, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
         error_set(err, ERROR_USAGE, "%s is neither a file nor a directory", real);

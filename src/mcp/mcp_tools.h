@@ -62,7 +62,7 @@ struct mcp_call {
     bool wants_json;
 };
 
-// The command line of a call; false, with words for whoever called, when the arguments make no
+// The command line of a call; false, with a message for the caller, when the arguments make no
 // sense.
 bool mcp_tool_call(struct arena *a, const struct mcp_tool *t,
                    const struct command_options *const *tables, const struct mcp_roots *roots,

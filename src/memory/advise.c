@@ -17,13 +17,13 @@
 // Another device of the same kind is as far away as twice every extent, and some.
 static const double OTHER_DEVICE = 0.5;
 
-struct near {
+struct sibling {
     const struct lesson *lesson;
     double distance;
 };
 
 static int by_distance(const void *x, const void *y) {
-    const struct near *p = x, *q = y;
+    const struct sibling *p = x, *q = y;
     if (p->distance != q->distance)
         return p->distance < q->distance ? -1 : 1;
     double a = p->lesson->time_s, b = q->lesson->time_s;
@@ -85,7 +85,7 @@ static void add_outcome(struct arena *a, struct sums *s, const struct outcome *o
     arena_reset(&scratch);
 }
 
-static void add_priors(struct arena *a, const struct near *near, int n, struct advice *out) {
+static void add_priors(struct arena *a, const struct sibling *near, int n, struct advice *out) {
     struct sums s = {0};
     for (int i = 0; i < n; i++)
         for (int j = 0; j < near[i].lesson->n_outcomes; j++)
@@ -154,25 +154,48 @@ static void add_start(struct advice *out, struct advice_start start) {
         out->starts[out->n_starts++] = start;
 }
 
-// Of each sibling one; before the nearest one's the default kernel, where that should be faster
-// here: other types or extents may ask for what the families know and the sibling does not.
+static int by_size(const void *x, const void *y) {
+    const double *p = x, *q = y;
+    return (*p > *q) - (*p < *q);
+}
+
+// What the closed form errs by where it says how much slower than the champion a block is, as the
+// sibling's own times show it: the median, so that a few odd blocks do not decide. 0: no other
+// block was timed, and nothing refutes it.
+static double error_of_closed_form(const struct lesson *l) {
+    double errors[LESSON_BLOCKS_MAX];
+    const struct lesson_block *first = l->blocks;
+    int n = l->n_blocks < LESSON_BLOCKS_MAX ? l->n_blocks : LESSON_BLOCKS_MAX;
+    if (n < 2)
+        return 0;
+    for (int i = 1; i < n; i++)
+        errors[i - 1] =
+            fabs(log(l->blocks[i].time_s / first->time_s) + l->blocks[i].prior - first->prior);
+    qsort(errors, (size_t)n - 1, sizeof *errors, by_size);
+    return n % 2 ? (errors[n / 2 - 1] + errors[n / 2]) / 2 : errors[n / 2 - 1];
+}
+
+// Of each sibling one; before the nearest one's the default kernel, unless the sibling's should be
+// faster here by more than the closed form errs by, which is all that says so: other types or
+// extents may ask for what the families know and the sibling does not.
 static void add_starts(struct arena *a, const struct problem *p, const struct target *t,
-                       const struct near *near, int n, struct advice *out) {
+                       const struct sibling *near, int n, struct advice *out) {
     const struct kernel *first = n > 0 ? lower_initial(a, p, t) : NULL;
     double prior = first ? moves_prior(p, t, first) : -INFINITY, gain;
     for (int i = 0; i < n && out->n_starts < ADVICE_STARTS_MAX; i++) {
         const char *kernel = best_start(a, p, t, near[i].lesson, prior, &gain);
-        if (kernel && first && out->n_starts == 0 && gain < 0)
+        double least = error_of_closed_form(near[i].lesson);
+        if (kernel && first && out->n_starts == 0 && gain < least)
             add_start(out, (struct advice_start){kernel_print(a, first), "default kernel", true});
         if (kernel && first && out->n_starts == 0)
-            out->is_start_first = isfinite(gain) && gain > 0;
+            out->is_start_first = isfinite(gain) && gain > least;
         add_start(out, (struct advice_start){kernel, origin(a, near[i].lesson), false});
     }
 }
 
 // Of one sibling at most half as long as there are others.
 static void add_blocks(struct arena *a, const struct problem *p, const struct target *t,
-                       const struct near *near, int n, struct advice *out) {
+                       const struct sibling *near, int n, struct advice *out) {
     int sibling = 0, most = n > 1 ? ADVICE_BLOCKS_MAX / 2 : ADVICE_BLOCKS_MAX;
     out->blocks = arena_array(a, struct advice_block, ADVICE_BLOCKS_MAX);
     for (int i = 0; i < n && out->n_blocks < ADVICE_BLOCKS_MAX; i++) {
@@ -190,7 +213,7 @@ static void add_blocks(struct arena *a, const struct problem *p, const struct ta
 void advise(struct arena *a, const struct problem *p, const struct target *t,
             const struct lesson *lessons, int n, struct advice *out) {
     struct problem_kind kind;
-    struct near *near = arena_array(a, struct near, n + 1);
+    struct sibling *near = arena_array(a, struct sibling, n + 1);
     int n_near = 0;
     kind_of(a, p, &kind);
     for (int i = 0; i < n; i++) {
@@ -199,7 +222,7 @@ void advise(struct arena *a, const struct problem *p, const struct target *t,
             continue;
         if (strcmp(lessons[i].device, t->device) != 0)
             distance += OTHER_DEVICE;
-        near[n_near++] = (struct near){&lessons[i], distance};
+        near[n_near++] = (struct sibling){&lessons[i], distance};
     }
     qsort(near, (size_t)n_near, sizeof *near, by_distance);
     out->n_lessons = n_near;

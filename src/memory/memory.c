@@ -20,7 +20,7 @@
 
 enum {
     APPLICATION_ID = 0x686f6e6d,  // "honm": not a store of runs
-    BUSY_MS = 10000,              // whoever writes takes milliseconds
+    BUSY_MS = 10000,              // a write takes milliseconds
 };
 
 struct memory {

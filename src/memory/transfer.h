@@ -17,6 +17,6 @@ const char *transfer_block(struct arena *a, const struct lesson *from, const str
                            const struct target *t);
 
 // Any block of the lesson with the names of this problem and nothing else changed, legal or not:
-// whoever compares knobs stage by stage needs no more. NULL: it cannot be read any more.
+// comparing knobs stage by stage needs no more. NULL: it cannot be read any more.
 const char *transfer_names(struct arena *a, const struct lesson *from, const char *block,
                            const struct problem *p, const struct target *t);

@@ -35,7 +35,7 @@ double expect_gain(const struct expect_from *from, const struct finding *f, cons
     return closed > 0 ? fmin(cause, exp(closed)) : sqrt(cause * exp(closed));
 }
 
-bool expect_hears(const char *feedback, const struct finding *f) {
+bool expect_uses_finding(const char *feedback, const struct finding *f) {
     if (feedback && strcmp(feedback, "raw") == 0)
         return strcmp(f->tool, tool_reach.name) == 0;
     return !feedback || strcmp(feedback, "none") != 0;

@@ -20,4 +20,4 @@ double expect_gain(const struct expect_from *from, const struct finding *f, cons
 
 // Is this finding for the expert's ears? `raw` leaves what the bound and the time alone say,
 // without the tools that name a cause; `none` leaves the prior. NULL is "findings": all.
-bool expect_hears(const char *feedback, const struct finding *f);
+bool expect_uses_finding(const char *feedback, const struct finding *f);

@@ -74,7 +74,7 @@ static const struct move *pick_by_findings(struct arena *a, const struct brief *
                                            struct proposal *out) {
     const struct move *m = NULL;
     for (int f = 0; f < brief->node->n_findings && !m; f++)
-        if (expect_hears(brief->feedback, &brief->node->findings[f]))
+        if (expect_uses_finding(brief->feedback, &brief->node->findings[f]))
             m = pick_by_finding(a, brief, f, takes_slower, moves, n_moves, out);
     return m;
 }

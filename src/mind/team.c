@@ -335,7 +335,7 @@ static void settle_earlier(struct team *t) {
     for (int i = 0; i < t->n_exchanges; i++) {
         const struct exchange *e = &t->exchanges[i];
         struct reservation r = {e->reserved_in, e->reserved_out, e->reserved_usd};
-        // Whoever was killed before the answer came may have been charged for it.
+        // A process killed before the answer came may have been charged for it.
         struct chat_usage usage =
             e->state == EXCHANGE_ASKED ? chat_usage_unknown() : e->answer.usage;
         budget_settle(&t->budget, &r, &usage);

@@ -9,7 +9,7 @@
 #include "family/lower.h"
 #include "family/source_plan.h"
 #include "lang/lang.h"
-#include "mind/anchors.h"
+#include "mind/spans.h"
 #include "mind/team_private.h"
 #include "record/plan.h"
 
@@ -65,9 +65,9 @@ static const char *new_text(struct arena *a, const char *base, const struct hypo
     if (!h || h->n_spans == 0)
         return whole_text(a, answer, why, size);
     if (strstr(answer, "<<<IMPROVE "))
-        return anchors_apply(a, base, h, answer, why, size);
+        return spans_apply(a, base, h, answer, why, size);
     const char *text = whole_text(a, answer, why, size);
-    return text && anchors_outside_kept(a, base, h, text, why, size) ? text : NULL;
+    return text && spans_outside_kept(a, base, h, text, why, size) ? text : NULL;
 }
 
 static bool is_tried(const struct brief *b, const char *hash) {

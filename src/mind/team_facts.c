@@ -1,4 +1,4 @@
-// What was measured of a node, in words: for whoever wrote its source, of which the tools know less
+// What was measured of a node, as text: for the author of its source, of which the tools know less
 // than of a kernel block, and where they found nothing.
 #include <math.h>
 #include <string.h>

@@ -75,7 +75,7 @@ const char *window_text(struct arena *a, const struct team_settings *s, const st
                         enum role role, const struct hypothesis *h);
 
 // What a role is told of a node's profile: findings in words, then what was measured; `raw`
-// metrics or nothing for ablations, whoever asks.
+// metrics or nothing for ablations.
 void window_findings(struct str *out, const struct team_settings *s, const struct brief *b,
                      const struct search_node *n);
 

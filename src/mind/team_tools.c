@@ -1,4 +1,4 @@
-// What a model may call while it thinks: looks, never changes, and costs no evaluation. Each
+// What a model may call while it thinks: queries, never changes, and costs no evaluation. Each
 // result is bounded, and so are all of a turn's together.
 #include <math.h>
 #include <stdio.h>

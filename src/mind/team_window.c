@@ -10,9 +10,9 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "mind/anchors.h"
 #include "mind/moves_untried.h"
 #include "mind/priors.h"
+#include "mind/spans.h"
 #include "mind/team_private.h"
 
 enum {
@@ -333,7 +333,7 @@ static void add_task(struct window *w, const struct brief *b, const struct hypot
     str_puts(&out, h->n_spans > 0 ? "The text, with the spans that you may replace:\n"
                                   : "The text to start from; all of it may change:\n");
     str_puts(&out, "<<<DATA text>>>\n");
-    str_puts(&out, h->n_spans > 0 ? anchors_mark(w->a, base, h) : base);
+    str_puts(&out, h->n_spans > 0 ? spans_mark(w->a, base, h) : base);
     str_puts(&out, "<<<END DATA>>>\n");
     add(w, KEEP, "What to do", &out);
 }

@@ -348,9 +348,9 @@ static void compute_reach(struct count *c) {
 // cores of the last ten years 4 or 5.
 static const double LATENCY_CYCLES = 4;
 
-// It binds reach and not the limit: whoever guesses the states and corrects them all at once, again
-// and again (Newton's method over the sequence), goes faster than step by step, at the price of
-// work.
+// It binds reach and not the limit: a kernel that guesses the states and corrects them all at once,
+// again and again (Newton's method over the sequence), goes faster than step by step, at the price
+// of work.
 double bound_chain_s(const struct bound *b, const struct target *t) {
     return t->top_clock_hz > 0 ? b->work.chain_ops * LATENCY_CYCLES / t->top_clock_hz : 0;
 }

@@ -33,7 +33,7 @@ static bool is_light(const struct graph *g, node_id n) {
            (v->op == OP_VIEW && shape_count(&g->nodes[v->arg[0]].shape) < shape_count(&v->shape));
 }
 
-// Is `user` linear in `n`? For the limit a factor may be anything that does not hang on `n`.
+// Is `user` linear in `n`? For the limit a factor may be anything that does not depend on `n`.
 static bool is_linear(struct path *p, node_id n, node_id user, enum demand_mode mode) {
     const struct node *u = at(p, user);
     node_id other = u->n_args > 1 ? u->arg[u->arg[0] == n] : -1;

@@ -16,7 +16,7 @@ enum limit_cause {
     CAUSE_REST,       // arithmetic outside products
     CAUSE_CACHE,      // outputs that lie in the last-level cache when the clock stops
     CAUSE_MASK,       // a mask that depends on data
-    CAUSE_INDICES,    // indices, offsets or an order that hang on data
+    CAUSE_INDICES,    // indices, offsets or an order that depend on data
     CAUSE_PART,       // a part of a result is needed, and could need few of its arguments
     CAUSE_PROMISE,    // a symmetric input
     CAUSE_CLOCK,      // the device's own top rate is above its data sheet's

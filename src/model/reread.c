@@ -21,7 +21,7 @@ struct sets {
     struct seen *seen;  // per node
 };
 
-// Does an element hang on elements of its arguments at places that are known?
+// Does an element depend on elements of its arguments at places that are known?
 static bool is_direct(const struct node *n) {
     const struct op_class_info *c = op_class_of(n->op);
     return c->role == OP_ROLE_ELEMENTWISE || (c->role == OP_ROLE_INDEX && !c->is_by_data);

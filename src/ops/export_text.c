@@ -157,10 +157,12 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
     else
         str_printf(&out,
                    "%.4g ms, %.2f times faster than %s (%s%.2f to %.2f at %.0f%%\n"
-                   "confidence, %d pairs%s%s).\n\n",
+                   "confidence%s%s%s).\n\n",
                    m->median_s * 1e3, m->speedup, m->baseline,
                    measurement_compare(m) ? "" : "not resolved: ", m->speedup_low, m->speedup_high,
-                   100 * m->confidence, m->n_pairs, width ? "; " : "", width ? width : "");
+                   100 * m->confidence,
+                   m->n_pairs > 0 ? arena_printf(a, ", %d pairs", m->n_pairs) : ", from a table",
+                   width ? "; " : "", width ? width : "");
     if (!e->is_confirmed)
         str_puts(&out,
                  "It was verified and timed once, and not confirmed on fresh data as a run's\n"

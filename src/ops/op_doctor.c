@@ -21,7 +21,7 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/str.h"
-#include "base/stray.h"
+#include "base/temporary.h"
 #include "calibrate/ceilings_cuda.h"
 #include "eval/probe.h"
 #include "gpu/library.h"
@@ -199,8 +199,8 @@ static void check_cache(struct visit *v) {
     struct doctor_part part = {.name = "cache", .state = PART_BROKEN};
     part.advice = "ceilings and compiled kernels cannot be kept: set XDG_CACHE_HOME";
     const char *dir = file_cache_dir(v->a, "", &err);
-    char name[STRAY_MAX];
-    stray_name(name);
+    char name[TEMPORARY_MAX];
+    temporary_name(name);
     const char *probe = dir ? arena_printf(v->a, "%s%s", dir, name) : NULL;
     if (dir && file_write(probe, "", 0, &err)) {
         unlink(probe);
@@ -222,7 +222,7 @@ static void check_sandbox(struct visit *v) {
     if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) != 0) {
         filter.state = PART_ABSENT;
         filter.found = arena_printf(v->a, "the kernel says: %s", strerror(errno));
-        filter.advice = "candidates run with resource limits only; run no stranger's kernel here";
+        filter.advice = "candidates run with resource limits only; run no untrusted kernel here";
     }
     add(v, filter);
 
@@ -268,7 +268,7 @@ static void check_probe(struct visit *v) {
                                           joined(v->a, p.allowed))
                            : arena_printf(v->a, "level %d, all %d refused: %s", p.sandbox_level,
                                           n_refused, joined(v->a, p.refused));
-    part.advice = "run no stranger's kernel here";
+    part.advice = "run no untrusted kernel here";
     add(v, part);
 }
 

@@ -70,7 +70,7 @@ static bool prepare(struct arena *a, const struct eval_request *q, struct eval_r
     if (q->is_warm && r->target.is_gpu)
         return error_set(err, ERROR_USAGE, "--warm is for a CPU; a GPU is timed cold");
     bound_compute(r->problem, &r->target, &r->bound);
-    // Where there is no plain, a candidate without a baseline is timed beside itself.
+    // Where there is no plain, a candidate without a baseline is timed against itself.
     const char *baseline = q->baseline ? q->baseline : op_has_default(r->problem) ? "plain" : NULL;
     return read_candidate(a, q->candidate, r, err) &&
            (q->depth == EVAL_VERIFY || !baseline || read_baseline(a, baseline, r, err));
@@ -167,7 +167,7 @@ static void label(struct arena *a, struct evaluator *e, struct eval_report *r) {
     v->null_kernel = r->null_kernel;
 }
 
-// The compiler is given a copy under a name of ours; whoever reads its messages knows another.
+// The compiler is given a copy under a name of ours; readers of its messages know another.
 static void name_file(struct arena *a, struct eval_report *r) {
     const char *ours = r->candidate.tier == TIER_D ? "candidate.cu" : "candidate.c";
     struct verdict *v = &r->result.verdict;

@@ -83,7 +83,7 @@ const char *op_eval_pair_text(struct arena *a, const struct eval_report reports[
 json_t *op_eval_pair_json(struct arena *a, const struct eval_report reports[2]);
 
 // Only leave the job in the spool; `id` has room for 33 bytes. The same request without this takes
-// its answer, whoever gave it and wherever; `is_answered`: it is there already.
+// its answer, from any worker; `is_answered`: it is there already.
 bool op_eval_post(struct arena *a, const struct eval_request *request, char *id, bool *is_answered,
                   struct error *err);
 
@@ -93,6 +93,6 @@ json_t *op_eval_json(const struct eval_report *r);
 // The report for a person.
 const char *op_eval_text(struct arena *a, const struct eval_report *r);
 
-// Read what a request names and start its evaluator, for whoever has other questions to it.
+// Read what a request names and start its evaluator, for callers that have other questions to it.
 bool op_eval_open(struct arena *a, const struct eval_request *request, struct eval_report *report,
                   struct evaluator **e, struct error *err);

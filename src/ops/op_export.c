@@ -20,7 +20,7 @@
 #include "base/process.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "base/stray.h"
+#include "base/temporary.h"
 #include "family/source_plan.h"
 #include "lang/lang.h"
 #include "ops/export_text.h"
@@ -253,9 +253,9 @@ static bool write_directory(struct arena *a, const struct export_request *q,
         len--;
     const char *dir = arena_strndup(a, q->dir, len);
     const char *slash = strrchr(dir, '/');
-    char name[STRAY_MAX];
-    stray_name(name);
-    stray_tidy_beside(dir);
+    char name[TEMPORARY_MAX];
+    temporary_name(name);
+    temporary_remove_dead_next_to(dir);
     const char *building = arena_printf(a, "%.*s%s", slash ? (int)(slash - dir) + 1 : 0, dir, name);
     bool ok = write_all(a, building, e, err);
     if (ok && rename(building, dir) != 0)
@@ -288,7 +288,7 @@ static bool find_champion(const struct run_view *v, int node, struct export_view
     bool has_champion = r->champion >= 0 && r->champion < v->n_nodes && r->confirm.present;
     if (has_champion && (node < 0 || node == r->champion)) {
         e->champion = &v->nodes[r->champion];
-        e->is_confirmed = true;
+        e->is_confirmed = !run_is_on_table(r);
         e->measurement = &r->confirm;
         e->verdict = &r->confirm_verdict;
         return true;

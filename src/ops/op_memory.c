@@ -172,7 +172,7 @@ bool op_memory_ask(struct arena *a, const char *path, const struct problem *p,
     return ok;
 }
 
-const char *op_memory_words(struct arena *a, const struct advice *d) {
+const char *op_memory_text(struct arena *a, const struct advice *d) {
     if (d->n_lessons == 0)
         return NULL;
     const char *text = arena_printf(a, "memory    %d run%s on siblings", d->n_lessons,
@@ -227,8 +227,8 @@ bool op_memory_advice(struct arena *a, const struct run *run, struct advice *out
     return ok;
 }
 
-bool op_memory_teach(struct arena *a, const char *path, const struct memory_lesson_of *of,
-                     struct error *err) {
+bool op_memory_update(struct arena *a, const char *path, const struct memory_lesson_of *of,
+                      struct error *err) {
     struct advice advice;
     struct lesson lesson;
     struct memory *m;

@@ -54,7 +54,7 @@ bool op_memory_ask(struct arena *a, const char *path, const struct problem *p,
 
 // "memory    3 runs on siblings; begins with the champion of softmax M=64 N=128 ..."; NULL:
 // nothing.
-const char *op_memory_words(struct arena *a, const struct advice *d);
+const char *op_memory_text(struct arena *a, const struct advice *d);
 
 // The same for the search: `d` must outlive it.
 struct priors op_memory_priors(struct arena *a, const struct advice *d);
@@ -72,5 +72,5 @@ struct memory_lesson_of {
     const struct search_node *nodes;
     int n_nodes;
 };
-bool op_memory_teach(struct arena *a, const char *path, const struct memory_lesson_of *of,
-                     struct error *err);
+bool op_memory_update(struct arena *a, const char *path, const struct memory_lesson_of *of,
+                      struct error *err);

@@ -60,7 +60,7 @@ static void ask_memory(struct session *s) {
     json_t *json = advice_to_json(&s->advice);
     s->run.memory = json_print(s->a, json);
     json_decref(json);
-    const char *words = op_memory_words(s->a, &s->advice);
+    const char *words = op_memory_text(s->a, &s->advice);
     if (words)
         session_note(s, words);
 }
@@ -73,7 +73,7 @@ static void teach_memory(struct session *s) {
                                   .run = &s->out->view.run,
                                   .nodes = s->out->view.nodes,
                                   .n_nodes = s->out->view.n_nodes};
-    if (s->memory && s->run.memory && !op_memory_teach(s->a, s->memory, &of, &why))
+    if (s->memory && s->run.memory && !op_memory_update(s->a, s->memory, &of, &why))
         session_note(s, arena_printf(s->a, "nothing is learned from this run: %s", why.text));
 }
 
@@ -398,7 +398,7 @@ static bool work(struct session *s, struct error *err) {
         .has_energy = s->target.is_gpu && !s->table,
         .opening_s = s->opening_s,
         .store = s->store,
-        // Only whoever sits at the device could.
+        // Only a process on the device's machine could.
         .remeasure = s->q->no_calibrate || s->q->spool || s->table ? NULL : session_remeasure,
         .remeasure_ctx = s,
         .first = s->table ? &s->table->first : NULL,

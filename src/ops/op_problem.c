@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "base/stray.h"
+#include "base/temporary.h"
 #include "family/block.h"
 #include "family/support.h"
 #include "model/target.h"
@@ -22,7 +22,7 @@ static bool read_source(struct arena *a, const char *path, struct lang_source *s
     bool is_input = strcmp(path, "-") == 0;
     source->file = path;
     if (!is_input)
-        stray_tidy_beside(path);
+        temporary_remove_dead_next_to(path);
     source->text = file_read(a, is_input ? "/dev/stdin" : path, FILE_MAX, &source->len, err);
     return source->text != NULL;
 }

@@ -165,7 +165,8 @@ bool op_profile_candidate(struct arena *a, const struct candidate_profile_reques
         keep_lines(a, q, out);
     struct plugins plugins;
     plugins_find(a, q->tool, &plugins);
-    plugins_say(a, &plugins, &out->target, &out->bound, &out->profile, note_wrong, &out->collected);
+    plugins_report(a, &plugins, &out->target, &out->bound, &out->profile, note_wrong,
+                   &out->collected);
     struct tool_input in = {.problem = out->problem,
                             .target = &out->target,
                             .bound = &out->bound,

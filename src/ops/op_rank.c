@@ -1,5 +1,5 @@
 // Ranks go by intervals: a row whose interval overlaps that of the first row of a rank shares the
-// rank, since the clock did not tell them apart. All were paired with one baseline, not with each
+// rank, since no difference was resolved. All were paired with one baseline, not with each
 // other, so the intervals are a little wider than those of `hone eval P a.c b.c`. The time of a row
 // is the baseline's, its median over all of them, divided by the row's speed-up: a row's own clock
 // is of another moment, and a busy one would let a faster candidate stand there with a longer time.

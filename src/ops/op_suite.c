@@ -71,7 +71,7 @@ static struct suite_run *runs_of(const struct suite *s, int table, int value) {
 // ---- one run
 
 // What memory says on a table: of the file as it is, nothing is learned here.
-struct told {
+struct memory_advice {
     struct advice advice;
     struct priors priors;
 };
@@ -166,7 +166,7 @@ static bool draw_first(struct arena *a, struct op_table *t, uint64_t seed, doubl
     return true;
 }
 
-static bool run_once(struct op_table *t, const struct told *told, const struct suite *s,
+static bool run_once(struct op_table *t, const struct memory_advice *told, const struct suite *s,
                      const struct setting *x, int64_t seed, struct suite_run *result,
                      struct error *err) {
     struct arena a = {0};
@@ -220,7 +220,7 @@ static bool has_failed(struct suite *s) {
 }
 
 static bool tell(struct arena *a, const struct suite_request *q, const struct op_table *t,
-                 struct told *told, struct error *err) {
+                 struct memory_advice *told, struct error *err) {
     if (!q->memory)
         return true;
     if (!op_memory_ask(a, q->memory, t->problem, &t->target, &told->advice, err))
@@ -245,7 +245,7 @@ static void run_seeds(void *ctx, int64_t begin, int64_t end) {
         struct arena a = {0};
         struct op_table *table = arena_new(&a, struct op_table);
         struct error err = {0};
-        struct told told = {0};
+        struct memory_advice told = {0};
         bool ok =
             op_table_open(&a, s->q->tables[t], table, &err) && tell(&a, s->q, table, &told, &err);
         for (int v = 0; ok && v < s->out->n_values; v++)

@@ -60,7 +60,7 @@ struct tabulation {
 
 // ---- the file
 
-// One append: whoever is killed leaves whole lines and perhaps a part of the last.
+// One append: a process that is killed leaves whole lines and perhaps a part of the last.
 static bool append(struct tabulation *t, struct str *text, struct error *err) {
     const char *at = str_text(text);
     size_t left = text->len;

@@ -25,7 +25,7 @@ bool op_feedback(const char *word, const char **out, struct error *err) {
                               "unknown feedback '%s'; there are tools, raw and none", word);
 }
 
-// Notes come to whoever is set in the team's settings, once the run has begun.
+// Notes go to the function set in the team's settings, once the run has begun.
 static void pass_note(void *ctx, const char *words) {
     struct op_team *t = ctx;
     if (t->settings.on_note)

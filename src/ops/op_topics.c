@@ -46,7 +46,7 @@ static void put_knob(struct str *out, const struct knob *k) {
 static void put_knobs(struct str *out) {
     str_puts(out, "Knobs of each family's emitters, with the values they can have; the first is "
                   "where an\nemitter begins unless it knows better. In brackets: what turning it "
-                  "changes beside sizes,\nplaces and order: how parts of a reduction meet "
+                  "changes besides sizes,\nplaces and order: how parts of a reduction meet "
                   "(combine), how results are rounded (law),\nor in which order operands lie "
                   "(layout).\n");
     for (const struct family *f = families; f->name; f++)

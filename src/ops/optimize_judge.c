@@ -75,7 +75,7 @@ bool session_judge_and_ask(void *ctx, struct arena *a, const struct eval_job *jo
         return false;
     if (job->depth == EVAL_RANK && result->verdict.kind == VERDICT_OK) {
         profile_set(&result->profile, METRIC_TIME, result->measurement.median_s);
-        plugins_say(a, &s->plugins, &s->target, &s->bound, &result->profile, note_wrong, s);
+        plugins_report(a, &s->plugins, &s->target, &s->bound, &result->profile, note_wrong, s);
     }
     return true;
 }

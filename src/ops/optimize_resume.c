@@ -79,7 +79,7 @@ static bool forget_pending(struct session *s, struct error *err) {
     s->recorder = (struct judge_recorder){.store = s->store, .run = s->run.id};
     return store_get_nodes(s->store, s->a, s->run.id, &nodes, &n_nodes, err) &&
            judging_forget_pending(s->store, s->run.id, nodes, n_nodes, err) &&
-           (n_nodes == 0 || judging_recall(s->a, &s->recorder, &nodes[0].candidate, err));
+           (n_nodes == 0 || judging_load_finale(s->a, &s->recorder, &nodes[0].candidate, err));
 }
 
 // Problem, bound, memory's advice, minds and target as the run's record has them.

@@ -128,7 +128,7 @@ static bool find_devices(struct session *s, struct error *err) {
 
 // What became of a device is said once.
 void session_follow_devices(struct session *s) {
-    int n = evaluator_at_once(s->evaluator);
+    int n = evaluator_capacity(s->evaluator);
     if (s->n_devices > 1 && n < s->n_devices)
         session_note(s, arena_printf(s->a, "a device is out: %d of %d go on", n, s->n_devices));
     s->n_devices = s->n_devices > 1 ? n : s->n_devices;

@@ -327,9 +327,9 @@ static void list_kernels(struct arena *a, const struct bound *b, struct profile 
     }
 }
 
-void plugins_say(struct arena *a, struct plugins *p, const struct target *t, const struct bound *b,
-                 struct profile *profile, void (*on_wrong)(void *ctx, const char *words),
-                 void *ctx) {
+void plugins_report(struct arena *a, struct plugins *p, const struct target *t,
+                    const struct bound *b, struct profile *profile,
+                    void (*on_wrong)(void *ctx, const char *words), void *ctx) {
     struct diagnosis d = {.device = t->device, .target = *t};
     int n = 0;
     if (p->n == 0)

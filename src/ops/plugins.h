@@ -29,6 +29,6 @@ void plugins_run(struct arena *a, struct plugins *p, struct diagnosis *d);
 // The same over a candidate's profile, into its `said`; tools_examine ranks them among its own.
 // `on_wrong` hears what one of them did wrong, once.
 struct bound;
-void plugins_say(struct arena *a, struct plugins *p, const struct target *t, const struct bound *b,
-                 struct profile *profile, void (*on_wrong)(void *ctx, const char *words),
-                 void *ctx);
+void plugins_report(struct arena *a, struct plugins *p, const struct target *t,
+                    const struct bound *b, struct profile *profile,
+                    void (*on_wrong)(void *ctx, const char *words), void *ctx);

@@ -1,4 +1,4 @@
-// What an input set is, for whoever reads that a candidate failed on it.
+// What an input set is, for the reader of a verdict that names it.
 #pragma once
 
 #include "oracle/oracle.h"

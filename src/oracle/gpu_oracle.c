@@ -8,7 +8,7 @@
 #include "hone_inputs.h"
 #include "ir/work.h"
 #include "oracle/gpu_computation.h"
-#include "oracle/null_trial.h"
+#include "oracle/null_kernels.h"
 #include "oracle/oracle.h"
 #include "oracle/oracle_choice.h"
 
@@ -544,7 +544,7 @@ bool gpu_oracle_is_finite(struct gpu_oracle *o, cuda_pointer values, enum dtype 
 }
 
 static bool guess_output(struct gpu_oracle *o, const struct gpu_oracle_request *request, int i,
-                         struct null_trial *t, struct error *err) {
+                         struct null_kernels *t, struct error *err) {
     const struct problem *p = request->problem;
     const struct node *out = &p->graph.nodes[p->outputs[i].node];
     uint64_t n = (uint64_t)shape_count(&out->shape);
@@ -572,7 +572,7 @@ static bool guess_output(struct gpu_oracle *o, const struct gpu_oracle_request *
 }
 
 bool gpu_oracle_null(struct gpu_oracle *o, const struct gpu_oracle_request *request,
-                     struct null_trial *t, struct error *err) {
+                     struct null_kernels *t, struct error *err) {
     for (int i = 0; i < request->problem->n_outputs; i++)
         if (!guess_output(o, request, i, t, err))
             return false;

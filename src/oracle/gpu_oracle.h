@@ -39,7 +39,7 @@ bool gpu_oracle_fill(struct gpu_oracle *o, const struct hone_source *s, enum dty
 
 // What is expected of every output for these inputs: fills the arrays of `expected`, which the
 // caller has allocated, and the honest errors with their limits. The problem must be one that
-// oracle_plan_takes().
+// oracle_plan_supports().
 struct gpu_oracle_request {
     const struct problem *problem;
     const cuda_pointer *inputs;
@@ -59,7 +59,7 @@ bool gpu_oracle_compute(struct gpu_oracle *o, const struct gpu_oracle_request *r
 bool gpu_oracle_is_finite(struct gpu_oracle *o, cuda_pointer values, enum dtype type, int64_t n,
                           bool *is_finite, struct error *err);
 
-// As null_trial_on().
-struct null_trial;
+// As null_kernels_try().
+struct null_kernels;
 bool gpu_oracle_null(struct gpu_oracle *o, const struct gpu_oracle_request *request,
-                     struct null_trial *t, struct error *err);
+                     struct null_kernels *t, struct error *err);

@@ -271,7 +271,7 @@ struct tally {
 
 // Write interpreted elements into an output's expectations from `at` on, and count the honest
 // computation's errors, piece by piece.
-struct putting {
+struct store_expected {
     struct oracle_output *e;
     const struct interpret_result *r;
     int output;
@@ -283,7 +283,7 @@ struct putting {
 enum { PUT_GRAIN = 1 << 16 };
 
 static void put_piece(void *ctx, int64_t begin, int64_t end) {
-    const struct putting *p = ctx;
+    const struct store_expected *p = ctx;
     struct oracle_output *e = p->e;
     struct tally t = {0};
     for (int64_t k = begin; k < end; k++) {
@@ -307,7 +307,7 @@ static void put_piece(void *ctx, int64_t begin, int64_t end) {
     p->pieces[begin / PUT_GRAIN] = t;
 }
 
-static struct tally put_elements(struct putting *p, int n_threads) {
+static struct tally put_elements(struct store_expected *p, int n_threads) {
     int64_t count = p->r->count[p->output], n_pieces = (count + PUT_GRAIN - 1) / PUT_GRAIN;
     struct tally t = {0};
     p->pieces = allocate(n_pieces, sizeof *p->pieces);
@@ -337,10 +337,10 @@ void oracle_store_expected(struct oracle_output *e, const struct oracle_source_d
                                 .high = allocate(count, sizeof(float)),
                                 .low = allocate(count, sizeof(float)),
                                 .spread = allocate(count, sizeof(float))};
-    struct putting p = {.e = e,
-                        .r = l->result,
-                        .output = output,
-                        .allows_overflow = oracle_allows_overflow(l->set)};
+    struct store_expected p = {.e = e,
+                               .r = l->result,
+                               .output = output,
+                               .allows_overflow = oracle_allows_overflow(l->set)};
     struct tally t = put_elements(&p, l->n_threads);
     e->stats.honest_rms = count ? sqrt(t.sum / (double)count) : 0;
     e->stats.honest_max = t.max;
@@ -407,7 +407,7 @@ static bool compute_patched_rows(struct oracle *o, enum oracle_set set) {
         struct interpret_result row;
         interpret_row(o->problem, &data, rows[k], &row);
         for (int i = 0; i < o->problem->n_outputs; i++) {
-            struct putting p = {
+            struct store_expected p = {
                 .e = &outputs[i], .r = &row, .output = i, .at = rows[k] * row.count[i]};
             struct tally t = put_elements(&p, 1);
             outputs[i].stats.honest_max = fmax(outputs[i].stats.honest_max, t.max);

@@ -10,7 +10,8 @@
 // when first asked for, and kept.
 //
 // Outputs of other types than f32 are compared as oracle/oracle_typed.c says: what rounds once to
-// the storage type, whole numbers and truth values exactly, but where they hang on rounded values.
+// the storage type, whole numbers and truth values exactly, but where they depend on rounded
+// values.
 #pragma once
 
 #include <stdbool.h>

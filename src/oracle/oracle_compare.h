@@ -1,4 +1,4 @@
-// Results beside what is expected of them (oracle.h): are they right, and if not, in words.
+// Results compared with what is expected of them (oracle.h): are they right, and if not, in words.
 #pragma once
 
 #include "oracle/oracle.h"

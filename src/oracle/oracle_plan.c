@@ -150,13 +150,13 @@ struct piece {
 };
 
 // Pieces of memory that are in use, by where they lie.
-struct shelf {
+struct placed_pieces {
     struct piece *pieces;
     int n;
     int64_t bytes;  // the most that was ever used
 };
 
-static int64_t put(struct shelf *s, int64_t bytes, int now, int until) {
+static int64_t put(struct placed_pieces *s, int64_t bytes, int now, int until) {
     int64_t at = 0;
     int i = 0, kept = 0;
     for (int k = 0; k < s->n; k++)
@@ -181,8 +181,8 @@ static void grow(int64_t *most, int64_t bytes) {
 
 // What products take besides their results: both sides packed, and their bits. A side without rows
 // is packed once for all tiles of one with rows: its places are taken before any others.
-static void place_factors(struct oracle_plan *plan, struct shelf *s, node_id id, int64_t rows,
-                          int64_t base, bool is_kept) {
+static void place_factors(struct oracle_plan *plan, struct placed_pieces *s, node_id id,
+                          int64_t rows, int64_t base, bool is_kept) {
     struct oracle_place *place = &plan->places[id];
     int until = is_kept ? plan->problem->graph.n_nodes : id, n_parts = oracle_parts(plan, id);
     bool is_ragged = op_infos[node_at(plan, id)->op].class == OP_CLASS_RAGGED;
@@ -218,8 +218,8 @@ int64_t oracle_plan_given_bytes(int64_t count) {
 }
 
 // Room for the body; and all results of the loop are there from its first one on.
-static void place_loop(struct arena *a, struct oracle_plan *plan, struct shelf *s, node_id id,
-                       int64_t base) {
+static void place_loop(struct arena *a, struct oracle_plan *plan, struct placed_pieces *s,
+                       node_id id, int64_t base) {
     const struct graph *g = &plan->problem->graph;
     const struct recurrence *r = recurrence_of(node_at(plan, id));
     struct oracle_plan body;
@@ -250,7 +250,7 @@ unsigned oracle_plan_index_axes(const struct oracle_plan *plan, node_id id, int6
 }
 
 // Places of all elements that are put in order, twice: merging takes them from one to the other.
-static void place_order(struct oracle_plan *plan, struct shelf *s, node_id id, int64_t rows,
+static void place_order(struct oracle_plan *plan, struct placed_pieces *s, node_id id, int64_t rows,
                         int64_t base) {
     const struct node *n = node_at(plan, id);
     bool scatters = n->op == OP_SCATTER_ADD;
@@ -263,8 +263,8 @@ static void place_order(struct oracle_plan *plan, struct shelf *s, node_id id, i
     plan->places[id].joined = base + put(s, bytes, id, id);
 }
 
-static void place_node(struct arena *a, struct oracle_plan *plan, struct shelf *s, node_id id,
-                       int64_t rows, int64_t base) {
+static void place_node(struct arena *a, struct oracle_plan *plan, struct placed_pieces *s,
+                       node_id id, int64_t rows, int64_t base) {
     const struct node *n = node_at(plan, id);
     struct shape shape = oracle_plan_shape(plan, id, rows);
     struct oracle_place *place = &plan->places[id];
@@ -296,8 +296,8 @@ static void place_node(struct arena *a, struct oracle_plan *plan, struct shelf *
 // Lay out everything for tiles of that many rows.
 static void place_all(struct arena *a, struct oracle_plan *plan, int64_t rows) {
     int n = plan->problem->graph.n_nodes;
-    struct shelf once = {.pieces = arena_array(a, struct piece, PIECES * n + 1)};
-    struct shelf tile = {.pieces = arena_array(a, struct piece, PIECES * n + 1)};
+    struct placed_pieces once = {.pieces = arena_array(a, struct piece, PIECES * n + 1)};
+    struct placed_pieces tile = {.pieces = arena_array(a, struct piece, PIECES * n + 1)};
     for (node_id id = 0; id < n; id++)
         if (plan->is_stored[id] && oracle_plan_multiplies(node_at(plan, id)->op))
             place_factors(plan, &once, id, rows, 0, true);

@@ -9,7 +9,7 @@
 // they are needed there. So batch norm takes three passes and memory for a tile, not for
 // everything.
 //
-// Views, reshapes, inputs of f32 and constants get no arrays: whoever reads them walks along other
+// Views, reshapes, inputs of f32 and constants get no arrays: reading them walks along other
 // strides; but what is reshaped must lie in one piece, so a view that is has one. An array has
 // three readings, 20 bytes per element (24 where the type is wide), that of an input of another
 // type its data as f32 or f64; it is gone after its last reader.
@@ -50,7 +50,7 @@ struct oracle_plan {
 };
 
 // Can the kernels do all of this problem?
-bool oracle_plan_takes(const struct problem *p);
+bool oracle_plan_supports(const struct problem *p);
 
 // As many rows at a time as stay within `budget_bytes`; one row where none does.
 void oracle_plan_make(struct arena *a, const struct problem *p, int64_t budget_bytes,

@@ -12,12 +12,12 @@
 
 enum { GRAIN = 1 << 14 };
 
-struct tally {
+struct store_counts {
     double sum, max;
     int64_t n_wrong, n_unwritten;
 };
 
-static void add(struct tally *t, const struct tally *part) {
+static void add(struct store_counts *t, const struct store_counts *part) {
     t->sum += part->sum;
     t->max = fmax(t->max, part->max);
     t->n_wrong += part->n_wrong;
@@ -72,7 +72,7 @@ struct store_piece_job {
     const struct interpret_result *result;
     int output;
     bool allows_overflow;
-    struct tally *pieces;
+    struct store_counts *pieces;
 };
 
 static double honest_at(const struct store_piece_job *l, int64_t i) {
@@ -83,7 +83,7 @@ static double honest_at(const struct store_piece_job *l, int64_t i) {
 static inline void store_piece(int type, void *ctx, int64_t begin, int64_t end) {
     const struct store_piece_job *l = ctx;
     struct oracle_output *e = l->e;
-    struct tally t = {0};
+    struct store_counts t = {0};
     for (int64_t i = begin; i < end; i++) {
         e->unit[i] = stored_unit(type, e->truth[i], e->unit[i]);
         if (l->allows_overflow && stored_is_float(type) &&
@@ -102,10 +102,10 @@ static inline void store_piece(int type, void *ctx, int64_t begin, int64_t end) 
 
 FOR_EACH_TYPE(store_piece)
 
-static struct tally in_pieces(parallel_fn work, void *ctx, struct tally **pieces, int64_t count,
-                              int n_threads) {
+static struct store_counts in_pieces(parallel_fn work, void *ctx, struct store_counts **pieces,
+                                     int64_t count, int n_threads) {
     int64_t n = (count + GRAIN - 1) / GRAIN;
-    struct tally t = {0};
+    struct store_counts t = {0};
     *pieces = allocate(n, sizeof **pieces);
     parallel_for(n_threads > 0 ? n_threads : 1, count, GRAIN, work, ctx);
     for (int64_t i = 0; i < n; i++)
@@ -123,7 +123,8 @@ void oracle_typed_store(struct oracle_output *e, const struct oracle_typed_sourc
     e->n_threads = source->n_threads;
     struct store_piece_job l = {
         .e = e, .result = r, .output = i, .allows_overflow = source->allows_overflow};
-    struct tally t = in_pieces(store_piece_of(e->type), &l, &l.pieces, e->count, source->n_threads);
+    struct store_counts t =
+        in_pieces(store_piece_of(e->type), &l, &l.pieces, e->count, source->n_threads);
     e->stats.honest_rms = e->count ? sqrt(t.sum / (double)e->count) : 0;
     e->stats.honest_max = t.max;
 }
@@ -134,12 +135,12 @@ struct compare_piece_job {
     const struct oracle_output *e;
     const void *values;
     uint32_t poison;
-    struct tally *pieces;
+    struct store_counts *pieces;
 };
 
 static inline void compare_piece(int type, void *ctx, int64_t begin, int64_t end) {
     const struct compare_piece_job *c = ctx;
-    struct tally t = {0};
+    struct store_counts t = {0};
     for (int64_t i = begin; i < end; i++) {
         double error = error_of(type, c->e, c->values, i);
         bool is_wrong = !(error <= c->e->stats.limit_max);
@@ -157,7 +158,7 @@ bool oracle_typed_compare(const struct oracle_output *e, const void *values, uin
                           struct comparison *c) {
     *c = (struct comparison){.stats = e->stats};
     struct compare_piece_job all = {e, values, poison, NULL};
-    struct tally t =
+    struct store_counts t =
         in_pieces(compare_piece_of(e->type), &all, &all.pieces, e->count, e->n_threads);
     c->n_wrong = t.n_wrong;
     // The poison may be a right value, or somebody's wrong one.

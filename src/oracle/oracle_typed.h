@@ -6,8 +6,9 @@
 //                  kernel that computes in the storage type errs by thousands of units.
 //   f64            The truth is float64 as well, and errs as an honest kernel does. Their
 //                  difference has the spread of both; limits never go below what that takes.
-//   integers,      Exact. Where an element hangs on rounded values (a comparison, a cast, a place:
-//   bool           its spread is the height of the jump within four deviations of the operand),
+//   integers,      Exact. Where an element depends on rounded values (a comparison, a cast, a
+//   place: bool           its spread is the height of the jump within four deviations of the
+//   operand),
 //                  every answer that some rounding gives is right: within as many jumps as there
 //                  may have been, at most four times their spread. Places that argmax, argmin and
 //                  topk_index choose are looked up (oracle_choice.h): what stands there must be

@@ -101,7 +101,7 @@ enum spot_cost spot_cost(const struct oracle *o, const struct spot_call *call, s
 }
 
 // What an output's looks share.
-struct look {
+struct spot_plan {
     const struct oracle *oracle;
     const struct spot_source *source;
     double budget, own_rms;
@@ -110,7 +110,7 @@ struct look {
 };
 
 // How many boxes of an output are looked at in this call; none: it takes too long.
-static int count_boxes(struct look *l, int output, bool must_look, struct rng *rng) {
+static int count_boxes(struct spot_plan *l, int output, bool must_look, struct rng *rng) {
     const struct problem *p = l->oracle->problem;
     const struct shape *s = &output_node(l->oracle, output)->shape;
     double budget = l->budget;
@@ -176,7 +176,7 @@ bool spot_is_rough(const struct oracle *o, const struct spot_mean *m) {
     return m->rms > fmin(limit, own);
 }
 
-static void check_output(struct arena *a, const struct look *l, int output, struct box *b,
+static void check_output(struct arena *a, const struct spot_plan *l, int output, struct box *b,
                          struct spot_result *r) {
     const struct oracle *o = l->oracle;
     const struct problem *p = o->problem;
@@ -226,7 +226,7 @@ static void check_output(struct arena *a, const struct look *l, int output, stru
     interpret_reset(&result);
 }
 
-static void check_boxes(struct arena *a, const struct look *l, int output, struct rng *rng,
+static void check_boxes(struct arena *a, const struct spot_plan *l, int output, struct rng *rng,
                         struct spot_result *r) {
     int64_t n_before = r->n_checked;
     r->squares = r->limit_rms = 0;
@@ -251,7 +251,7 @@ void spot_check(struct arena *a, const struct oracle *o, const struct spot_sourc
     *r = (struct spot_result){.output = -1, .elements = ""};
     for (int i = 0; i < n && r->output < 0; i++) {
         int output = (first + i) % p->n_outputs;
-        struct look l = {o, s, budget_of(call->call_s / n), call->own_rms[output], 0, false};
+        struct spot_plan l = {o, s, budget_of(call->call_s / n), call->own_rms[output], 0, false};
         l.n_boxes = count_boxes(&l, output, call->must_look, rng);
         check_boxes(a, &l, output, rng, r);
     }

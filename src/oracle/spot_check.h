@@ -51,7 +51,7 @@ bool spot_is_rough(const struct oracle *o, const struct spot_mean *m);
 void spot_limits(struct error_stats *s, const struct oracle *o, int output, bool is_dear);
 
 // Does a single element of some output take longer than the call? Then most calls are not looked
-// at, and whoever computes everything faster than the interpreter one element may do so.
+// at, and a candidate that computes everything faster than the interpreter one element may do so.
 enum spot_cost { SPOT_CHEAP, SPOT_SKIPPED, SPOT_DEAR };
 enum spot_cost spot_cost(const struct oracle *o, const struct spot_call *call, struct rng *rng);
 

@@ -46,7 +46,7 @@ bool evaluator_open_devices(struct evaluator **out, const struct problem *p,
     return *out || error_wrap(err, "start a worker");
 }
 
-int evaluator_at_once(const struct evaluator *e) {
+int evaluator_capacity(const struct evaluator *e) {
     return e->place->at_once ? e->place->at_once(e->ctx) : 1;
 }
 
@@ -91,7 +91,7 @@ bool evaluator_null_kernel(struct evaluator *e, const char **what, struct error 
            (outcome < 0 ? error_wrap(err, "the worker failed %d times", TRIES) : false);
 }
 
-bool evaluator_knows_null(const struct evaluator *e) {
+bool evaluator_null_is_known(const struct evaluator *e) {
     return e->null_is_known;
 }
 
@@ -202,7 +202,7 @@ static void take_part(struct arena *a, const struct race_job *job, int part, int
 
 bool evaluator_race(struct evaluator *e, struct arena *a, const struct race_job *job,
                     struct screening *screenings, struct error *err) {
-    int n_parts = evaluator_at_once(e);
+    int n_parts = evaluator_capacity(e);
     if (n_parts > job->n_candidates)
         n_parts = job->n_candidates;
     if (n_parts <= 1)

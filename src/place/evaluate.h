@@ -29,7 +29,7 @@ bool evaluator_open(struct evaluator **out, const struct problem *p, const struc
 bool evaluator_open_devices(struct evaluator **out, const struct problem *p,
                             const struct target *const *targets, int n_targets, struct error *err);
 // How many jobs are judged at once there, as far as is known: 1, or devices that serve.
-int evaluator_at_once(const struct evaluator *e);
+int evaluator_capacity(const struct evaluator *e);
 
 // Where the last answer was measured: as opened, or as the worker behind the spool says.
 const struct target *evaluator_target(const struct evaluator *e);
@@ -39,7 +39,7 @@ const struct target *evaluator_target(const struct evaluator *e);
 // nobody found out, and NULL says nothing.
 bool evaluator_null_kernel(struct evaluator *e, const char **what, struct error *err);
 // The same, without asking anybody.
-bool evaluator_knows_null(const struct evaluator *e);
+bool evaluator_null_is_known(const struct evaluator *e);
 
 // Judge one candidate. False only when nothing can be judged any more (no compiler,
 // interrupted); everything about the candidate is in the result.

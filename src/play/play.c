@@ -333,7 +333,7 @@ bool play_candidate(struct play *p, struct arena *a, const struct candidate *c, 
         !write_plan(p, a, &plan, how != PLAY_FULL, err) ||
         (!p->has_inputs && !write_inputs(p, &plan, err)))
         return false;
-    // Nobody shall be timed meanwhile; whoever waits too long goes on all the same.
+    // Nothing shall be timed meanwhile; after too long a wait it goes on all the same.
     struct lease lease;
     lease_open(&lease,
                lease_path(&p->arena, arena_printf(&p->arena, "cuda-%d", p->target->ordinal)));

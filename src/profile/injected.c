@@ -26,13 +26,13 @@ struct reading {
 
 // ---- a line, cut into words
 
-struct words {
+struct line_words {
     char *at[WORDS_MAX];
     int n;
 };
 
 // Cut at blanks, the last of at most `most` words with all the rest.
-static void cut(char *line, int most, struct words *w) {
+static void cut(char *line, int most, struct line_words *w) {
     w->n = 0;
     while (*line && w->n < most) {
         w->at[w->n++] = line;
@@ -44,7 +44,7 @@ static void cut(char *line, int most, struct words *w) {
     }
 }
 
-static double number(const struct words *w, int i) {
+static double number(const struct line_words *w, int i) {
     return i < w->n ? strtod(w->at[i], NULL) : NAN;
 }
 
@@ -69,7 +69,7 @@ static void *grow(struct arena *a, void *list, int n, int *room, size_t size) {
 // kernel ID GX GY GZ BX BY BZ STATIC DYNAMIC LOCAL REGISTERS NAME
 static void take_kernel(struct reading *r, char *line) {
     struct program_data *d = r->d;
-    struct words w;
+    struct line_words w;
     cut(line, 13, &w);
     if (w.n < 13 || d->n_kernels >= KERNELS_MAX || r->base + (int)number(&w, 1) != d->n_kernels)
         return;
@@ -90,7 +90,7 @@ static void take_kernel(struct reading *r, char *line) {
 // k ID START END STREAM IN_GRAPH
 static void take_launch(struct reading *r, char *line) {
     struct program_data *d = r->d;
-    struct words w;
+    struct line_words w;
     cut(line, 6, &w);
     int id = w.n == 6 ? r->base + (int)number(&w, 1) : -1;
     double start_s = number(&w, 2) * 1e-9, end_s = number(&w, 3) * 1e-9;
@@ -110,7 +110,7 @@ static void take_launch(struct reading *r, char *line) {
 // copy KIND FROM TO BYTES START END
 static void take_copy(struct reading *r, char *line) {
     struct program_data *d = r->d;
-    struct words w;
+    struct line_words w;
     cut(line, 7, &w);
     if (w.n < 7)
         return;
@@ -129,7 +129,7 @@ static void take_copy(struct reading *r, char *line) {
 
 // device ORDINAL SMS MAJOR MINOR CHIP NAME
 static void take_device(struct reading *r, char *line) {
-    struct words w;
+    struct line_words w;
     cut(line, 7, &w);
     if (w.n < 7 || r->d->device)
         return;
@@ -151,7 +151,7 @@ static double in_our_unit(enum metric_id id, double value) {
 
 // counted LAUNCH VALUE...
 static void take_counted(struct reading *r, char *line) {
-    struct words w;
+    struct line_words w;
     cut(line, WORDS_MAX, &w);
     int launch = (int)number(&w, 1);
     if (w.n != 2 + r->asked->n_ids || launch < 0 || launch >= r->d->n_counted ||
@@ -170,7 +170,7 @@ static void take_counted(struct reading *r, char *line) {
 
 // held LAUNCH BYTES
 static void take_held(struct reading *r, char *line) {
-    struct words w;
+    struct line_words w;
     cut(line, 3, &w);
     int launch = (int)number(&w, 1);
     if (w.n == 3 && launch >= 0 && launch < r->d->n_counted)
@@ -226,7 +226,7 @@ static void take_reason(struct program_spot *s, const char *word) {
 // pc CRC PC LINE FUNCTION REASON=SAMPLES...<tab>FILE
 static void take_spot(struct reading *r, char *line) {
     struct program_data *d = r->d;
-    struct words w;
+    struct line_words w;
     char *file = strchr(line, '\t');
     if (file)
         *file++ = '\0';
@@ -246,7 +246,7 @@ static void take_spot(struct reading *r, char *line) {
 }
 
 static void take_samples(struct reading *r, char *line) {
-    struct words w;
+    struct line_words w;
     cut(line, 4, &w);
     r->d->n_samples += number(&w, 1);
     r->d->n_samples_lost += number(&w, 2);
@@ -257,7 +257,7 @@ static void take_samples(struct reading *r, char *line) {
 // error WHERE CALL CODE TEXT
 static void take_error(struct reading *r, char *line) {
     struct program_data *d = r->d;
-    struct words w;
+    struct line_words w;
     cut(line, 5, &w);
     for (int i = 0; i < d->n_faults; i++)
         if (w.n == 5 && strcmp(d->faults[i].text, w.at[4]) == 0)
@@ -286,7 +286,7 @@ static void take_end(struct reading *r, char *line) {
 }
 // set BYTES START END
 static void take_set(struct reading *r, char *line) {
-    struct words w;
+    struct line_words w;
     cut(line, 4, &w);
     if (w.n == 4)
         r->d->set_s += (number(&w, 3) - number(&w, 2)) * 1e-9;

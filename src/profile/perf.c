@@ -58,7 +58,7 @@ void perf_close(struct perf_thread *t) {
     t->n = 0;
 }
 
-const char *perf_why(struct arena *a, int error) {
+const char *perf_error_text(struct arena *a, int error) {
     char text[16] = "unknown";
     FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
     if (f && fgets(text, sizeof text, f))

@@ -35,4 +35,4 @@ bool perf_read(const struct perf_thread *t, double *values);
 void perf_close(struct perf_thread *t);
 
 // In words: why a machine or a kernel does not count.
-const char *perf_why(struct arena *a, int error);
+const char *perf_error_text(struct arena *a, int error);

@@ -113,7 +113,7 @@ static struct value mask(struct value x, int64_t bits) {
         return unknown;
     if ((bits & (span - 1)) == 0)
         return uniform;
-    int64_t needed = span - (llabs(x.lane) & -llabs(x.lane));  // bits that tell threads apart
+    int64_t needed = span - (llabs(x.lane) & -llabs(x.lane));  // bits that distinguish threads
     return (bits & needed) == needed ? linear(x.lane) : unknown;
 }
 

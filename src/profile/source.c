@@ -75,7 +75,7 @@ static const char *find_cupti(struct arena *a, const char **why) {
 static const char *find_perf(struct arena *a, const char **why) {
     struct perf_thread t;
     if (!perf_open(0, perf_events, PERF_EVENTS_MAX, &t)) {
-        *why = perf_why(a, errno);
+        *why = perf_error_text(a, errno);
         return NULL;
     }
     const char *text = "";

@@ -13,7 +13,7 @@ struct error;
 // What moves of a kind brought on siblings.
 struct advice_prior {
     const char *move;        // its kind (record/move_kind.h): "vec up"
-    const char *tool;        // whose findings led to it; NULL: whoever's
+    const char *tool;        // whose findings led to it; NULL: any tool's
     const char *bottleneck;  // class of what limited the parent; NULL: whatever did
     double gain;             // geometric mean of the speed-ups over the parent
     double weight;           // so many trials on this very problem would say as much

@@ -1,4 +1,4 @@
-// An event: what a running optimisation tells whoever watches. Nothing depends on it;
+// An event: what a running optimisation reports to an observer. Nothing depends on it;
 // what must not be lost is in the store before the event is sent. hone.event/1.
 #pragma once
 

@@ -11,7 +11,7 @@ struct arena;
 struct error;
 
 enum exchange_state {
-    EXCHANGE_ASKED,  // no answer yet: under way, or whoever asked was killed
+    EXCHANGE_ASKED,  // no answer yet: under way, or the asking process was killed
     EXCHANGE_ANSWERED,
     EXCHANGE_FAILED,
     EXCHANGE_STATE_COUNT

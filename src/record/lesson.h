@@ -48,7 +48,7 @@ struct lesson_value {
     int place;
 };
 
-// A kernel block that was timed, for whoever models times by blocks.
+// A kernel block that was timed, for models of times by blocks.
 struct lesson_block {
     const char *kernel;
     double time_s;

@@ -86,7 +86,7 @@ struct plan_step {
     int fill_buffer;  // STEP_FILL
     double fill_value;
     const struct call *call;  // STEP_CALL
-    // Of a call that is compiled (CALL_CUTLASS): the shared object, as whoever compiled it sets it;
+    // Of a call that is compiled (CALL_CUTLASS): the shared object, set by its compiler;
     // no source says it.
     const char *object;
 };

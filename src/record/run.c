@@ -35,6 +35,11 @@ static enum node_state node_state_parse(struct json_reader *r, const char *name)
     return NODE_PROPOSED;
 }
 
+bool run_is_on_table(const struct run *r) {
+    static const char prefix[] = "table:";
+    return r->target && strncmp(r->target, prefix, sizeof prefix - 1) == 0;
+}
+
 bool search_node_is_untimed(const struct search_node *n) {
     return n->state == NODE_SCREENED && n->screening.is_untimed;
 }

@@ -107,6 +107,9 @@ struct run {
 // Why a node was proposed, with what was expected of it over its parent.
 const char *search_node_reason(struct arena *a, const char *why, double speedup, double roi);
 
+// Was a table of measured blocks searched ("table:FILE"), and nothing measured or verified anew?
+bool run_is_on_table(const struct run *r);
+
 // Was it only in a race whose time was over before its turn? Then nothing is known of it.
 bool search_node_is_untimed(const struct search_node *n);
 

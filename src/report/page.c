@@ -187,6 +187,10 @@ static void put_checks(struct str *out, const struct run *r) {
     const struct error_stats *e = &v->error;
     struct arena a = {0};
     heading(out, "checks", "How it was verified");
+    if (run_is_on_table(r)) {
+        str_puts(out, "<p class=\"note\">When the table was made, and not again.</p>\n");
+        return;
+    }
     str_puts(out,
              "<p class=\"note\">On inputs drawn after it was chosen, by a process that never runs "
              "the candidate. Errors are in units of the spread that honest arithmetic has.</p>\n"

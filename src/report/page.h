@@ -20,7 +20,7 @@ void page_text(struct str *out, const char *text);
 void page_seconds(struct str *out, double seconds);
 
 // Source with line numbers; comments, directives and words of C set apart. `shares` of the time,
-// one for each of so many lines, are drawn beside them; NULL: none.
+// one for each of so many lines, are drawn next to them; NULL: none.
 void page_code(struct str *out, const char *source, const double *shares, int n_lines);
 
 // page_hot.c: which share of the time each line of a source has, by samples where the profile has

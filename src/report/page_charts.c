@@ -288,7 +288,7 @@ static void draw_evaluations(struct str *out, const struct run_view *v, const bo
         if (!is_shown[i])
             continue;
         if (n->state == NODE_SCREENED && isfinite(n->screening.speedup))
-            continue;  // over whoever was champion then: not on this scale
+            continue;  // over the champion of that time: not on this scale
         if (n->state == NODE_EVALUATED && !isfinite(speedup)) {
             dot(out, n, "failed", at, y->from, 3);
             continue;

@@ -28,7 +28,7 @@ struct size_name {
     double value;
 };
 
-struct hot {
+struct hot_page {
     struct size_name sizes[NAMES_MAX];
     int n_sizes;
     double turns[DEPTH_MAX];  // of each open brace: how often what is in it runs
@@ -40,7 +40,7 @@ struct hot {
 // ---- numbers
 
 struct reader {
-    const struct hot *hot;
+    const struct hot_page *hot;
     const char *at, *end;
     bool ok;
 };
@@ -116,7 +116,7 @@ static double read_sum(struct reader *r) {
 }
 
 // A number that the text says; NAN: it says none.
-static double number_of(const struct hot *h, struct span_of text) {
+static double number_of(const struct hot_page *h, struct span_of text) {
     struct reader r = {h, text.ptr, text.ptr + text.len, true};
     double value = read_sum(&r);
     skip_blanks(&r);
@@ -124,7 +124,7 @@ static double number_of(const struct hot *h, struct span_of text) {
 }
 
 // "#define N 1024"
-static void note_size(struct hot *h, const char *line, size_t len) {
+static void note_size(struct hot_page *h, const char *line, size_t len) {
     static const char word[] = "#define ";
     size_t begin = sizeof word - 1;
     if (len <= begin || strncmp(line, word, begin) != 0 || h->n_sizes == NAMES_MAX)
@@ -149,7 +149,7 @@ static struct span_of trim(const char *begin, const char *end) {
 }
 
 // From `at`: how far it goes between its two numbers, "block * 8" and "block * 8 + 8" too.
-static double distance(const struct hot *h, struct span_of from, struct span_of to) {
+static double distance(const struct hot_page *h, struct span_of from, struct span_of to) {
     double first = number_of(h, from), last = number_of(h, to);
     if (isfinite(first) && isfinite(last))
         return last - first;
@@ -162,7 +162,7 @@ static double distance(const struct hot *h, struct span_of from, struct span_of 
 }
 
 // Turns of the loop whose head stands between the parentheses.
-static double turns_of(const struct hot *h, const char *begin, const char *end) {
+static double turns_of(const struct hot_page *h, const char *begin, const char *end) {
     const char *first = memchr(begin, ';', (size_t)(end - begin));
     const char *second = first ? memchr(first + 1, ';', (size_t)(end - first - 1)) : NULL;
     const char *is = first ? memchr(begin, '=', (size_t)(first - begin)) : NULL;
@@ -192,7 +192,7 @@ static bool is_letter(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
 
-static double loop_turns(const struct hot *h, const char *line, const char *end) {
+static double loop_turns(const struct hot_page *h, const char *line, const char *end) {
     while (line < end && isspace((unsigned char)*line))
         line++;
     size_t len = (size_t)(end - line);
@@ -244,12 +244,12 @@ static int launch_of(const struct profile *p, const char *line, const char *end)
     return -1;
 }
 
-static double turns_here(const struct hot *h) {
+static double turns_here(const struct hot_page *h) {
     double turns = h->depth > 0 && h->depth <= DEPTH_MAX ? h->turns[h->depth - 1] : 1;
     return h->next_turns > 0 ? turns * h->next_turns : turns;
 }
 
-static void count_braces(struct hot *h, const char *p, const char *end, double turns) {
+static void count_braces(struct hot_page *h, const char *p, const char *end, double turns) {
     for (; p < end; p++) {
         if (*p == '{' && h->depth++ < DEPTH_MAX)
             h->turns[h->depth - 1] = turns;
@@ -259,7 +259,8 @@ static void count_braces(struct hot *h, const char *p, const char *end, double t
 }
 
 // One line without its comments: what it weighs.
-static double weigh(struct hot *h, const struct profile *p, const char *line, const char *end) {
+static double weigh(struct hot_page *h, const struct profile *p, const char *line,
+                    const char *end) {
     const char *comment = memmem(line, (size_t)(end - line), "//", 2);
     end = comment ? comment : end;
     if (h->depth == 0) {
@@ -309,7 +310,7 @@ static void share_samples(const struct profile *p, double *share, int n_lines) {
 }
 
 static void estimate(const char *source, const struct profile *p, double *share, int n_lines) {
-    struct hot h = {.launch = -1};
+    struct hot_page h = {.launch = -1};
     double all[LAUNCHES_MAX + 1] = {0};
     int *launch = calloc((size_t)n_lines + 1, sizeof *launch);
     if (!launch)

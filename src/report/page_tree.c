@@ -156,7 +156,8 @@ static struct links link_children(const struct run_view *v, const bool *is_shown
         abort();
     for (size_t i = 0; i < n; i++)
         l.first[i] = l.next[i] = -1;
-    // Backwards, so that the lists are in order. Those without a parent here hang on the last.
+    // Backwards, so that the lists are in order. Those without a parent here become children of the
+    // last.
     for (int i = v->n_nodes - 1; i >= 0; i--) {
         int parent = v->nodes[i].parent;
         bool has_parent = parent >= 0 && parent < i && is_shown[parent];

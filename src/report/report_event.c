@@ -66,8 +66,10 @@ void report_event(struct str *out, const struct event *e) {
         say_evaluated(out, e);
         break;
     case EVENT_CONFIRMING:
-        str_printf(out, "confirming %lld.%d on fresh data, against %s\n", (long long)e->run->id,
-                   e->node->number, e->run->baseline.label ? e->run->baseline.label : "plain");
+        str_printf(out, "%s %lld.%d %s %s\n", run_is_on_table(e->run) ? "comparing" : "confirming",
+                   (long long)e->run->id, e->node->number,
+                   run_is_on_table(e->run) ? "by the table's times with" : "on fresh data, against",
+                   e->run->baseline.label ? e->run->baseline.label : "plain");
         break;
     case EVENT_DISQUALIFIED:
         say_disqualified(out, e);

@@ -23,9 +23,12 @@ static void say_champion(struct str *out, const struct run_view *v, const struct
     report_wrap(out, str_text(&text), 10, 10);
     str_reset(&text);
     const char *fractions = report_fractions(&a, &v->run, m->median_s);
-    str_printf(out, "          %s%sconfirmed on fresh data, %d %s\n", fractions,
-               *fractions ? "; " : "", m->n_pairs,
-               v->run.speedup_unknown ? "pairs with itself" : "pairs");
+    str_printf(out, "          %s%s", fractions, *fractions ? "; " : "");
+    if (run_is_on_table(&v->run))
+        str_puts(out, "by the table, not confirmed\n");
+    else
+        str_printf(out, "confirmed on fresh data, %d %s\n", m->n_pairs,
+                   v->run.speedup_unknown ? "pairs with itself" : "pairs");
     const char *objective = report_objective(&a, &v->run);
     if (objective)
         str_printf(out, "objective %s\n", objective);

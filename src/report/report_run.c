@@ -47,9 +47,13 @@ static void put_speedup(struct str *out, const struct run *r) {
             str_puts(out, "), ");
         else
             str_printf(out, ") is not resolved: %.2f times by the median, ", m->speedup);
-        str_printf(out, "interval %.2f to %.2f at %.0f%% confidence, from %d pairs%s.",
-                   m->speedup_low, m->speedup_high, 100 * m->confidence, m->n_pairs,
-                   report_width(&a, m));
+        str_printf(out, "interval %.2f to %.2f at %.0f%% confidence, from ", m->speedup_low,
+                   m->speedup_high, 100 * m->confidence);
+        if (run_is_on_table(r))
+            str_puts(out, "the table");
+        else
+            str_printf(out, "%d pairs", m->n_pairs);
+        str_printf(out, "%s.", report_width(&a, m));
         arena_reset(&a);
     }
 }
@@ -101,6 +105,11 @@ static void say_result(struct str *out, const struct run_view *v, const struct s
 static void say_checks(struct str *out, const struct run *r) {
     const struct verdict *v = &r->confirm_verdict;
     const struct error_stats *e = &v->error;
+    if (run_is_on_table(r)) {
+        heading(out, "Checks of the champion");
+        str_puts(out, "  It was verified when the table was made, and not again.\n");
+        return;
+    }
     heading(out, "Checks of the champion, on inputs drawn after it was chosen");
     str_printf(out, "  verdict            %s\n", verdict_kind_name(v->kind));
     str_printf(out, "  input sets         %d, over %d calls%s\n", v->n_sets, v->n_calls,
@@ -180,7 +189,10 @@ static void say_effort(struct str *out, const struct run_view *v) {
     if (report_n_screened(v) > 0)
         str_printf(out, "\n  screened           %d more: lost a race, timed roughly, not verified",
                    report_n_screened(v));
-    str_printf(out, "\n  time               %.0f s of %.0f\n", r->elapsed_s, r->max_seconds);
+    str_printf(out, "\n  time               %.0f s", r->elapsed_s);
+    if (!run_is_on_table(r))
+        str_printf(out, " of %.0f", r->max_seconds);
+    str_puts(out, "\n");
     if (r->prolonged) {
         str_puts(out, "  prolonged by       ");
         report_wrap(out, r->prolonged, 21, 21);

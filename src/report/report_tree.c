@@ -219,9 +219,10 @@ static void say_times(struct str *out, const struct run_view *v, const struct se
                           : ", the root's: what other nodes are compared with\n");
     }
     if (report_champion(v) == n) {
-        str_puts(out, "confirmed ");
+        str_puts(out, run_is_on_table(&v->run) ? "champion  " : "confirmed ");
         report_seconds(out, c->median_s, 0);
-        str_puts(out, " on fresh data: the time to state\n");
+        str_puts(out, run_is_on_table(&v->run) ? ", by the table, not confirmed\n"
+                                               : " on fresh data: the time to state\n");
     }
 }
 
@@ -231,8 +232,10 @@ static void say_measurement(struct str *out, const struct measurement *m) {
     struct arena a = {0};
     str_puts(out, "measured  ");
     report_seconds(out, m->median_s, 0);
-    str_printf(out, " when it was judged, median of %d pairs; against %s ", m->n_pairs,
-               m->baseline ? m->baseline : "itself");
+    str_puts(out, " when it was judged");
+    if (m->n_pairs > 0)  // a time from a table has no pairs
+        str_printf(out, ", median of %d pairs", m->n_pairs);
+    str_printf(out, "; against %s ", m->baseline ? m->baseline : "itself");
     report_seconds(out, m->baseline_median_s, 0);
     str_printf(out, "\nspeed-up  %.3fx (%.3f to %.3f, %.0f%% interval%s)\nmethod    ", m->speedup,
                m->speedup_low, m->speedup_high, 100 * m->confidence, report_width(&a, m));

@@ -17,7 +17,7 @@ struct search_node;
 struct target;
 
 struct search_context {
-    // Of the run; whoever starts one (search/optimize.h) fills these in.
+    // Of the run; the caller that starts one (search/optimize.h) fills these in.
     const struct problem *problem;
     const struct target *target;
     const struct bound *bound;

@@ -229,7 +229,7 @@ void state_reset(struct search_state *s) {
     *s = (struct search_state){0};
 }
 
-// A race that had no time for some gives them back to whoever proposes.
+// A race that had no time for some gives them back to the proposer.
 static bool gave_back(const struct search_context *c, const struct tree *t) {
     for (int i = 0; i < t->n_waiting; i++)
         if (search_node_is_untimed(&c->nodes[t->waiting[i]]))

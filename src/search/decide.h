@@ -26,8 +26,8 @@ struct decision {
 };
 
 // What a process knows of the nodes so that it need not read them all for each decision. It is
-// derived from them and never stored; whoever has none builds it (a zeroed one), with the same
-// result.
+// derived from them and never stored; a caller that has none builds it (a zeroed one), with the
+// same result.
 struct search_state {
     struct arena arena;  // where it lives
     struct tree tree;

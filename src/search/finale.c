@@ -39,8 +39,8 @@ double finale_verdicts_s(double opening_s) {
     return VERDICTS_PER_OPENING * opening_s;
 }
 
-const char *finale_prolonged(struct arena *a, double elapsed_s, double max_seconds,
-                             const struct finale_times *t) {
+const char *finale_overrun_text(struct arena *a, double elapsed_s, double max_seconds,
+                                const struct finale_times *t) {
     static const double slack_s = 0.5, slack_share = 0.02, least_s = 0.05;
     double over_s = elapsed_s - max_seconds;
     const struct {

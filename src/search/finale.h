@@ -42,8 +42,8 @@ struct finale_times {
 };
 // Where a run took longer than it was given: what for, "confirmation 1.3 s, energy of the champion
 // 2.2 s". What was under way when the time was over comes first. NULL: it did not.
-const char *finale_prolonged(struct arena *a, double elapsed_s, double max_seconds,
-                             const struct finale_times *t);
+const char *finale_overrun_text(struct arena *a, double elapsed_s, double max_seconds,
+                                const struct finale_times *t);
 
 // Verdicts for a race that `left_s` seconds have room for, a confirmation kept: at least one, at
 // most `most`. `verdict_s`: how long a verdict takes.

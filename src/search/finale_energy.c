@@ -11,17 +11,17 @@
 #include "search/search_loop.h"
 #include "store/store.h"
 
-double loop_energy_s(const struct loop *l) {
+double search_energy_s(const struct search_loop *l) {
     bool is_measured = l->job->has_energy && !l->run->no_energy;
     return is_measured ? finale_energy_s(l->run->max_seconds) : 0;
 }
 
 // A short run would have little left to search in: there it is measured beyond the time given.
-double loop_energy_kept_s(const struct loop *l) {
+double search_energy_kept_s(const struct search_loop *l) {
     static const double short_run_s = 20;
     double most_s = l->run->max_seconds;
     bool is_choice = l->run->objective != OBJECTIVE_TIME && l->job->has_energy;
-    return (most_s < short_run_s ? 0 : loop_energy_s(l)) +
+    return (most_s < short_run_s ? 0 : search_energy_s(l)) +
            (is_choice ? finale_energy_game_s(most_s) : 0);
 }
 
@@ -37,19 +37,20 @@ static double gain_of(enum run_objective objective, const struct measurement *m)
     return product * (1 + unsure) < 1 ? product : NAN;
 }
 
-static void tell_game(struct loop *l, const struct search_node *n,
+static void tell_game(struct search_loop *l, const struct search_node *n,
                       const struct search_node *fastest, const struct measurement *m) {
     struct energy_ratio energy = energy_compare(&m->energy, &m->baseline_energy);
-    loop_say(l, arena_printf(l->a,
-                             "energy: node %d takes %s a call, %.3f (%.3f to %.3f) of node %d, in "
-                             "%.3f of its time",
-                             n->number, energy_joules(l->a, m->energy.call_j), energy.value,
-                             energy.low, energy.high, fastest->number, 1 / m->speedup));
+    search_say(l,
+               arena_printf(l->a,
+                            "energy: node %d takes %s a call, %.3f (%.3f to %.3f) of node %d, in "
+                            "%.3f of its time",
+                            n->number, energy_joules(l->a, m->energy.call_j), energy.value,
+                            energy.low, energy.high, fastest->number, 1 / m->speedup));
 }
 
 // One finalist against the fastest. *gain as above.
-static bool play(struct loop *l, struct search_node *fastest, struct search_node *n, double *gain,
-                 const char **why_not, struct error *err) {
+static bool play(struct search_loop *l, struct search_node *fastest, struct search_node *n,
+                 double *gain, const char **why_not, struct error *err) {
     struct eval_job job = {.candidate = &n->candidate,
                            .baseline = &fastest->candidate,
                            .depth = EVAL_ENERGY,
@@ -57,7 +58,7 @@ static bool play(struct loop *l, struct search_node *fastest, struct search_node
                            .energy_s = finale_energy_game_s(l->run->max_seconds)};
     struct eval_result r = {0};
     *gain = NAN;
-    if (!loop_judge(l, &job, &r, err))
+    if (!search_judge(l, &job, &r, err))
         return error_wrap(err, "energy of node %d", n->number);
     const struct measurement *m = &r.measurement;
     if (r.verdict.kind != VERDICT_OK || !m->present || !m->energy.present)
@@ -73,7 +74,7 @@ static bool play(struct loop *l, struct search_node *fastest, struct search_node
            store_put_node(l->job->store, l->run->id, fastest, err);
 }
 
-bool loop_choose_by_energy(struct loop *l, int *best, struct error *err) {
+bool search_choose_by_energy(struct search_loop *l, int *best, struct error *err) {
     struct run *run = l->run;
     int finalists[FINALISTS_MAX], fastest = *best;
     run->fastest = fastest;
@@ -85,13 +86,13 @@ bool loop_choose_by_energy(struct loop *l, int *best, struct error *err) {
     double least = 1, game_s = 0;
     for (int i = 0; i < n && !why_not; i++) {
         double gain, started_s;
-        loop_update_elapsed(l);
+        search_update_elapsed(l);
         started_s = run->elapsed_s;
         if (i > 0 && started_s + game_s > run->max_seconds)
             break;
         if (!play(l, &l->nodes[fastest], &l->nodes[finalists[i]], &gain, &why_not, err))
             return false;
-        loop_update_elapsed(l);
+        search_update_elapsed(l);
         game_s = run->elapsed_s - started_s;
         if (gain < least) {
             least = gain;
@@ -100,8 +101,8 @@ bool loop_choose_by_energy(struct loop *l, int *best, struct error *err) {
     }
     if (why_not) {
         *best = fastest;
-        loop_say(l, arena_printf(l->a, "energy: not measured (%s): the fastest is the champion",
-                                 why_not));
+        search_say(l, arena_printf(l->a, "energy: not measured (%s): the fastest is the champion",
+                                   why_not));
     }
     return true;
 }

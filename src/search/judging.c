@@ -133,8 +133,8 @@ static bool is_of_finale(const struct judgement *j, const char *root) {
            strcmp(j->depth, depth_names[EVAL_CONFIRM]) == 0;
 }
 
-bool judging_recall(struct arena *a, struct judge_recorder *r, const struct candidate *root,
-                    struct error *err) {
+bool judging_load_finale(struct arena *a, struct judge_recorder *r, const struct candidate *root,
+                         struct error *err) {
     struct judgement *all;
     int n_all;
     if (!store_get_judgements(r->store, a, r->run, &all, &n_all, err))

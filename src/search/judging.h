@@ -19,8 +19,8 @@ struct judge_recorder {
     struct judging inner;
     struct store *store;
     int64_t run;
-    // What was said in a finale that was not come to its end, filled in by judging_recall: asked
-    // for again it is given from here, and not recorded twice.
+    // What was said in a finale that was not come to its end, filled in by judging_load_finale:
+    // asked for again it is given from here, and not recorded twice.
     const struct judgement *recalled;
     bool *is_used;  // same numbers
     int n_recalled;
@@ -45,8 +45,8 @@ bool judging_forget_pending(struct store *store, int64_t run, const struct searc
 
 // Before a run is resumed: it may have been killed in its finale, whose games (against others than
 // the root) and confirmation are then the newest judgements.
-bool judging_recall(struct arena *a, struct judge_recorder *r, const struct candidate *root,
-                    struct error *err);
+bool judging_load_finale(struct arena *a, struct judge_recorder *r, const struct candidate *root,
+                         struct error *err);
 
 struct judge_replayer {
     const struct judgement *judgements;

@@ -45,7 +45,7 @@ static struct measurement compare(const struct eval_job *job, const struct table
     };
 }
 
-// Its launches move with whoever has the result.
+// Its launches move with the result.
 static void copy_profile(struct arena *a, const struct profile *from, struct profile *to) {
     *to = (struct profile){.call = from->call};
     profile_reserve(a, to, from->n_launches);

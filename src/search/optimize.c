@@ -31,15 +31,15 @@ static const double BEYOND = 1.02;
 static const double LIKELY = 0.25;
 enum { REMEASURE_MAX = 3 };
 
-double loop_since(int64_t start_ns) {
+double search_since(int64_t start_ns) {
     return (double)(clock_now_ns() - start_ns) / 1e9;
 }
 
-void loop_update_elapsed(struct loop *l) {
+void search_update_elapsed(struct search_loop *l) {
     l->run->elapsed_s = l->elapsed_before_s + (double)(clock_now_ns() - l->started_ns) / 1e9;
 }
 
-static void tell_all(struct loop *l, enum event_kind kind, const struct search_node *n,
+static void tell_all(struct search_loop *l, enum event_kind kind, const struct search_node *n,
                      const char *words) {
     if (!l->job->on_event)
         return;
@@ -60,30 +60,30 @@ static void tell_all(struct loop *l, enum event_kind kind, const struct search_n
     l->job->on_event(&e, l->job->event_ctx);
 }
 
-void loop_tell(struct loop *l, enum event_kind kind, const struct search_node *n) {
+void search_tell(struct search_loop *l, enum event_kind kind, const struct search_node *n) {
     tell_all(l, kind, n, NULL);
 }
 
-void loop_tell_words(struct loop *l, enum event_kind kind, const char *words) {
+void search_tell_text(struct search_loop *l, enum event_kind kind, const char *words) {
     tell_all(l, kind, NULL, words);
 }
 
-bool loop_same_source(const struct candidate *x, const struct candidate *y) {
+bool search_same_source(const struct candidate *x, const struct candidate *y) {
     return x->source && y->source && strcmp(x->hash, y->hash) == 0;
 }
 
-const char *loop_first_line(struct arena *a, const char *text) {
+const char *search_first_line(struct arena *a, const char *text) {
     return arena_strndup(a, text, strcspn(text, "\n"));
 }
 
-int loop_count_proposed(const struct loop *l) {
+int search_count_proposed(const struct search_loop *l) {
     int n = 0;
     for (int i = 0; i < l->n_nodes; i++)
         n += l->nodes[i].state == NODE_PROPOSED;
     return n;
 }
 
-static struct search_node *add_node(struct loop *l) {
+static struct search_node *add_node(struct search_loop *l) {
     if (l->n_nodes == l->room) {
         int room = l->room ? 2 * l->room : 64;
         struct search_node *nodes = arena_array(l->a, struct search_node, room);
@@ -100,7 +100,7 @@ static struct search_node *add_node(struct loop *l) {
     return n;
 }
 
-static bool load_nodes(struct loop *l, struct error *err) {
+static bool load_nodes(struct search_loop *l, struct error *err) {
     if (!store_get_nodes(l->job->store, l->a, l->run->id, &l->nodes, &l->n_nodes, err))
         return false;
     l->room = l->n_nodes;
@@ -110,11 +110,11 @@ static bool load_nodes(struct loop *l, struct error *err) {
     l->run->stop_reason = NULL;
     if (!store_update_run(l->job->store, l->run, err))
         return false;
-    loop_tell(l, EVENT_STARTED, NULL);
+    search_tell(l, EVENT_STARTED, NULL);
     return true;
 }
 
-static bool add_root(struct loop *l, struct error *err) {
+static bool add_root(struct search_loop *l, struct error *err) {
     if (l->n_nodes > 0)
         return true;
     struct kernel k = {0};
@@ -137,14 +137,15 @@ static bool add_root(struct loop *l, struct error *err) {
 
 // What candidates are timed against: the root, so that all times compare; when the root does not
 // work, the baseline, and without one the first that does.
-static const struct candidate *baseline_of(const struct loop *l, const struct search_node *n) {
+static const struct candidate *baseline_of(const struct search_loop *l,
+                                           const struct search_node *n) {
     if (n->number == 0)
         return NULL;
     const struct search_node *root = &l->nodes[0];
     bool is_waiting = root->state == NODE_PROPOSED;
     if (is_waiting || (root->verdict.kind == VERDICT_OK && root->measurement.present))
         return &root->candidate;
-    bool is_same = loop_same_source(&l->run->baseline, &root->candidate);
+    bool is_same = search_same_source(&l->run->baseline, &root->candidate);
     if (l->run->baseline.source && !is_same && !l->baseline_fault)
         return &l->run->baseline;
     for (int i = 1; i < l->n_nodes && i != n->number; i++)
@@ -158,7 +159,7 @@ static bool is_fault_of_baseline(const struct verdict *v) {
     return v->kind == VERDICT_INFRA && v->rule && strcmp(v->rule, "baseline") == 0;
 }
 
-static double time_of(const struct loop *l, const struct search_node *n) {
+static double time_of(const struct search_loop *l, const struct search_node *n) {
     const struct measurement *m = &n->measurement;
     if (n->verdict.kind != VERDICT_OK || !m->present)
         return NAN;
@@ -168,7 +169,7 @@ static double time_of(const struct loop *l, const struct search_node *n) {
     return (isfinite(root->time_s) ? root->time_s : m->baseline_median_s) / m->speedup;
 }
 
-static void explain(struct loop *l, struct search_node *n) {
+static void explain(struct search_loop *l, struct search_node *n) {
     if (!isfinite(n->time_s))
         return;
     // The time that the run's table shows, so that a finding's share of reach is the table's.
@@ -181,8 +182,8 @@ static void explain(struct loop *l, struct search_node *n) {
     n->n_findings = tools_examine(l->a, &in, n->findings, NODE_FINDINGS_MAX);
 }
 
-bool loop_judge(struct loop *l, const struct eval_job *job, struct eval_result *result,
-                struct error *err) {
+bool search_judge(struct search_loop *l, const struct eval_job *job, struct eval_result *result,
+                  struct error *err) {
     if (interrupt_seen())
         return error_set(err, ERROR_INTERRUPTED, "interrupted");
     int64_t start_ns = clock_now_ns();
@@ -196,7 +197,7 @@ bool loop_judge(struct loop *l, const struct eval_job *job, struct eval_result *
 // Is a better number worth its time? The interval is made to be wrong once in a hundred and is wide
 // after a few pairs; nearly everything would be ranked by its end. A quarter of the way there is
 // about where one in five would be that is as fast as the champion.
-static bool is_worth_ranking(const struct loop *l, const struct eval_result *r) {
+static bool is_worth_ranking(const struct search_loop *l, const struct eval_result *r) {
     const struct measurement *m = &r->measurement;
     int best = progress_champion(l->nodes, l->n_nodes);
     double to_beat = best > 0 ? l->nodes[best].measurement.speedup : 1;
@@ -204,7 +205,7 @@ static bool is_worth_ranking(const struct loop *l, const struct eval_result *r) 
            m->speedup * pow(m->speedup_high / m->speedup, LIKELY) > to_beat;
 }
 
-static struct eval_job screening(const struct loop *l, const struct search_node *n) {
+static struct eval_job screening(const struct search_loop *l, const struct search_node *n) {
     return (struct eval_job){
         .candidate = &n->candidate, .baseline = baseline_of(l, n), .depth = EVAL_SCREEN};
 }
@@ -212,31 +213,31 @@ static struct eval_job screening(const struct loop *l, const struct search_node 
 // A few pairs first: most candidates are certainly not the best, and need no better number. These
 // may be taken on another device than the run's, since both of a pair are; the ranking of one that
 // may be the best is not announced, and so judged on the run's own, like all that it competes with.
-static bool screen_and_rank(struct loop *l, struct search_node *n, struct eval_result *result,
-                            struct error *err) {
+static bool screen_and_rank(struct search_loop *l, struct search_node *n,
+                            struct eval_result *result, struct error *err) {
     struct eval_job job = screening(l, n);
     if (l->confirms_first && n->number == 0) {
-        if (!loop_confirm_root(l, n, result, err) || result->verdict.kind != VERDICT_INFRA)
+        if (!search_confirm_root(l, n, result, err) || result->verdict.kind != VERDICT_INFRA)
             return err->kind == ERROR_NONE;
         *result = (struct eval_result){0};  // its baseline cannot be timed: it is judged alone
     }
     bool is_alone = job.baseline == NULL;  // the root, or the first that works
-    if (!is_alone && !loop_judge(l, &job, result, err))
+    if (!is_alone && !search_judge(l, &job, result, err))
         return false;
     // The root does not work, and the baseline neither: there may be another baseline.
     if (job.baseline == &l->run->baseline && is_fault_of_baseline(&result->verdict)) {
-        l->baseline_fault = loop_first_line(l->a, result->verdict.evidence);
+        l->baseline_fault = search_first_line(l->a, result->verdict.evidence);
         return screen_and_rank(l, n, result, err);
     }
     if (!is_alone && (result->is_final || l->is_hurried || !is_worth_ranking(l, result)))
         return true;
     job.depth = EVAL_RANK;
     job.seconds = finale_ranking_s(l->run->max_seconds);
-    return loop_judge(l, &job, result, err);
+    return search_judge(l, &job, result, err);
 }
 
-static bool evaluate(struct loop *l, struct search_node *n, struct error *err) {
-    loop_tell(l, EVENT_PROPOSED, n);
+static bool evaluate(struct search_loop *l, struct search_node *n, struct error *err) {
+    search_tell(l, EVENT_PROPOSED, n);
     struct eval_result result = {0};
     int64_t start_ns = clock_now_ns();
     if (n->state == NODE_EVALUATED)
@@ -252,11 +253,11 @@ static bool evaluate(struct loop *l, struct search_node *n, struct error *err) {
     n->gain = n->parent >= 0 ? l->nodes[n->parent].time_s / n->time_s : NAN;
     explain(l, n);
     n->state = NODE_EVALUATED;
-    loop_update_elapsed(l);
+    search_update_elapsed(l);
     if (!store_put_node(l->job->store, l->run->id, n, err) ||
         !store_update_run(l->job->store, l->run, err))
         return false;
-    loop_tell(l, EVENT_EVALUATED, n);
+    search_tell(l, EVENT_EVALUATED, n);
     int n_infra = progress_infra_at_end(l->nodes, l->n_nodes);
     if (n_infra >= INFRA_MAX || (n->number == 0 && n->verdict.kind == VERDICT_INFRA))
         return error_set(err, ERROR_IO, "nothing can be judged on this machine now: %s",
@@ -265,7 +266,7 @@ static bool evaluate(struct loop *l, struct search_node *n, struct error *err) {
 }
 
 // What an earlier process could not judge through our fault; and the root.
-static bool evaluate_again(struct loop *l, struct error *err) {
+static bool evaluate_again(struct search_loop *l, struct error *err) {
     for (int i = 0; i < l->n_nodes; i++) {
         struct search_node *n = &l->nodes[i];
         bool again = n->state == NODE_PROPOSED ? i == 0 : n->verdict.kind == VERDICT_INFRA;
@@ -275,15 +276,15 @@ static bool evaluate_again(struct loop *l, struct error *err) {
     return true;
 }
 
-static bool evaluate_before_root(struct loop *l, struct error *err) {
-    struct search_node *n = l->confirms_first ? NULL : loop_before_root(l);
+static bool evaluate_before_root(struct search_loop *l, struct error *err) {
+    struct search_node *n = l->confirms_first ? NULL : search_before_root(l);
     bool waits = n && l->nodes[0].state == NODE_PROPOSED && n->state == NODE_PROPOSED;
     return !waits || evaluate(l, n, err);
 }
 
 // What was judged before the root is told in the root's time, as all others are.
-static bool settle_before_root(struct loop *l, struct error *err) {
-    struct search_node *n = loop_before_root(l);
+static bool settle_before_root(struct search_loop *l, struct error *err) {
+    struct search_node *n = search_before_root(l);
     double time_s = n && n->state == NODE_EVALUATED ? time_of(l, n) : NAN;
     double gain = l->nodes[0].time_s / time_s;
     if (!isfinite(time_s) || (time_s == n->time_s && (gain == n->gain || isnan(gain))))
@@ -293,7 +294,7 @@ static bool settle_before_root(struct loop *l, struct error *err) {
     return store_put_node(l->job->store, l->run->id, n, err);
 }
 
-static bool announce(struct loop *l, struct error *err) {
+static bool announce(struct search_loop *l, struct error *err) {
     const struct judging *j = &l->job->judge;
     bool ok = true;
     bool is_shared = j->announce && (l->run->batch > 1 || j->at_once > 1);
@@ -305,7 +306,7 @@ static bool announce(struct loop *l, struct error *err) {
     return ok;
 }
 
-static bool add_decided(struct loop *l, const struct decision *d, struct error *err) {
+static bool add_decided(struct search_loop *l, const struct decision *d, struct error *err) {
     struct search_node *n = add_node(l);
     n->parent = d->parent;
     n->move = arena_strdup(l->a, d->move);
@@ -326,7 +327,7 @@ static bool add_decided(struct loop *l, const struct decision *d, struct error *
 
 // Where the default kernel does not pass, the first emitters of the families are tried, once: what
 // is newest shall not end a run with nothing. A replay has it in its record.
-static bool add_simple(struct loop *l, struct error *err) {
+static bool add_simple(struct search_loop *l, struct error *err) {
     const struct search_node *root = &l->nodes[0];
     struct kernel k = {0};
     struct candidate c;
@@ -349,10 +350,10 @@ static bool add_simple(struct loop *l, struct error *err) {
                        err);
 }
 
-static bool evaluate_batch(struct loop *l, struct error *err) {
-    if ((loop_races(l) && !loop_race(l, err)) || !announce(l, err))
+static bool evaluate_batch(struct search_loop *l, struct error *err) {
+    if ((search_races(l) && !search_race(l, err)) || !announce(l, err))
         return false;
-    for (struct search_node *n; !loop_is_late(l) && (n = loop_next_proposed(l));)
+    for (struct search_node *n; !search_is_late(l) && (n = search_next_proposed(l));)
         if (!evaluate(l, n, err))
             return false;
     return true;
@@ -360,7 +361,7 @@ static bool evaluate_batch(struct loop *l, struct error *err) {
 
 // So much faster than reach the judge would call a suspect. Where a race saw it, reach is measured
 // again before a verdict is spent on it.
-static bool is_raced_beyond(const struct loop *l) {
+static bool is_raced_beyond(const struct search_loop *l) {
     static const double far = 0.5;
     if (l->nodes[0].state != NODE_PROPOSED)
         return false;
@@ -373,28 +374,28 @@ static bool is_raced_beyond(const struct loop *l) {
 }
 
 // What was measured counts here; time_s is relative to a root that was measured long ago.
-static bool is_at_reach(const struct loop *l) {
+static bool is_at_reach(const struct search_loop *l) {
     int best = progress_champion(l->nodes, l->n_nodes);
     return best >= 0 &&
            l->job->context.bound->reach_s / l->nodes[best].measurement.median_s >= l->run->until;
 }
 
-void loop_say(struct loop *l, const char *words) {
+void search_say(struct search_loop *l, const char *words) {
     struct event e = {.kind = EVENT_NOTE, .words = words, .run = l->run, .best = -1};
     if (l->job->on_event)
         l->job->on_event(&e, l->job->event_ctx);
 }
 
 // Why to stop now, or NULL. What was proposed is judged first, where there is time.
-static const char *stop_reason(struct loop *l) {
+static const char *stop_reason(struct search_loop *l) {
     const struct run *run = l->run;
-    if (loop_is_late(l)) {
-        loop_say_prolonged(l);
+    if (search_is_late(l)) {
+        search_say_prolonged(l);
         return "seconds";
     }
-    if (loop_count_proposed(l) > 0)
+    if (search_count_proposed(l) > 0)
         return NULL;
-    loop_update_elapsed(l);
+    search_update_elapsed(l);
     if (l->job->end_nodes > 0 && l->n_nodes >= l->job->end_nodes)
         return l->job->end_reason;
     if (l->job->is_enough)
@@ -403,9 +404,10 @@ static const char *stop_reason(struct loop *l) {
         return "reach";
     if (run->max_evals > 0 && progress_evals(l->nodes, l->n_nodes) >= run->max_evals)
         return "evals";
-    if (finale_is_near(run->elapsed_s, run->max_seconds, l->first_eval_s, loop_energy_kept_s(l))) {
-        loop_say_prolonged(l);
-        if (!loop_is_prolonged(l))
+    if (finale_is_near(run->elapsed_s, run->max_seconds, l->first_eval_s,
+                       search_energy_kept_s(l))) {
+        search_say_prolonged(l);
+        if (!search_is_prolonged(l))
             return "seconds";
     }
     if (progress_since_gain(l->nodes, l->n_nodes) >= PLATEAU_EVALS)
@@ -413,14 +415,15 @@ static const char *stop_reason(struct loop *l) {
     return NULL;
 }
 
-bool loop_add_all(struct loop *l, const struct decision *decisions, int n, struct error *err) {
+bool search_add_all(struct search_loop *l, const struct decision *decisions, int n,
+                    struct error *err) {
     bool ok = store_begin(l->job->store, err);
     for (int i = 0; ok && i < n; i++)
         ok = add_decided(l, &decisions[i], err);
     return store_end(l->job->store, ok, err);
 }
 
-bool loop_add_next(struct loop *l, int room, int *n, struct error *err) {
+bool search_add_next(struct search_loop *l, int room, int *n, struct error *err) {
     struct search_context c = l->job->context;
     c.nodes = l->nodes;
     c.n_nodes = l->n_nodes;
@@ -434,17 +437,18 @@ bool loop_add_next(struct loop *l, int room, int *n, struct error *err) {
     c.scratch = &l->scratch;
     struct decision *decisions = arena_array(&l->scratch, struct decision, room);
     *n = decide(&c, &l->state, decisions, room);
-    bool ok = loop_add_all(l, decisions, *n, err);
+    bool ok = search_add_all(l, decisions, *n, err);
     arena_reset(&l->scratch);
     return ok;
 }
 
 // Write down how it ended. An error of the loop's is kept; this must not hide it.
-static bool finish(struct loop *l, bool ok, struct error *err) {
+static bool finish(struct search_loop *l, bool ok, struct error *err) {
     struct run *run = l->run;
-    loop_update_elapsed(l);
+    search_update_elapsed(l);
     run->state = ok ? RUN_DONE : RUN_INTERRUPTED;
-    run->prolonged = ok ? finale_prolonged(l->a, run->elapsed_s, run->max_seconds, &l->took) : NULL;
+    run->prolonged =
+        ok ? finale_overrun_text(l->a, run->elapsed_s, run->max_seconds, &l->took) : NULL;
     run->ended_at = clock_timestamp(l->a);
     if (!ok)
         run->stop_reason =
@@ -454,14 +458,14 @@ static bool finish(struct loop *l, bool ok, struct error *err) {
         *err = update;
         ok = false;
     }
-    loop_tell(l, EVENT_FINISHED, NULL);
+    search_tell(l, EVENT_FINISHED, NULL);
     state_reset(&l->state);
     arena_reset(&l->scratch);
     return ok;
 }
 
 // What limited a node was told by a bound that has changed.
-static bool explain_again(struct loop *l, struct error *err) {
+static bool explain_again(struct search_loop *l, struct error *err) {
     for (int i = 0; i < l->n_nodes; i++) {
         struct search_node *n = &l->nodes[i];
         if (n->state != NODE_EVALUATED || !isfinite(n->time_s))
@@ -477,7 +481,7 @@ static bool explain_again(struct loop *l, struct error *err) {
 // is wrong, not that physics is; so may one so far beyond it that it is suspect. One at reach ends
 // the run, so the ceilings must not be those of a slow moment; with half of the time spent they
 // are left at that.
-static const char *doubt_of_reach(struct loop *l) {
+static const char *doubt_of_reach(struct search_loop *l) {
     const struct optimize_job *job = l->job;
     int best = progress_champion(l->nodes, l->n_nodes);
     if (job->is_measured_next)
@@ -487,7 +491,7 @@ static const char *doubt_of_reach(struct loop *l) {
         return "far beyond reach";
     if (best < 0 || l->n_remeasured == REMEASURE_MAX)
         return NULL;
-    loop_update_elapsed(l);
+    search_update_elapsed(l);
     if (job->context.bound->reach_s / l->nodes[best].time_s > BEYOND)
         return l->run->elapsed_s < l->run->max_seconds ? "faster than reach" : NULL;
     bool is_early = l->run->elapsed_s < l->run->max_seconds / 2;
@@ -495,14 +499,14 @@ static const char *doubt_of_reach(struct loop *l) {
 }
 
 // Those that were suspect by ceilings that have changed.
-static bool judge_suspects_again(struct loop *l, struct error *err) {
+static bool judge_suspects_again(struct search_loop *l, struct error *err) {
     for (int i = -1; (i = progress_beyond_reach(l->nodes, l->n_nodes, i + 1)) >= 0;)
         if (!evaluate(l, &l->nodes[i], err))
             return false;
     return true;
 }
 
-static bool settle_reach(struct loop *l, struct error *err) {
+static bool settle_reach(struct search_loop *l, struct error *err) {
     for (const char *why; l->job->remeasure && (why = doubt_of_reach(l));) {
         l->n_remeasured++;
         state_reset(&l->state);
@@ -515,7 +519,7 @@ static bool settle_reach(struct loop *l, struct error *err) {
 }
 
 // May the batch of which so many nodes wait to be judged have one more?
-static bool has_room(const struct loop *l, int n_proposed) {
+static bool has_room(const struct search_loop *l, int n_proposed) {
     const struct run *run = l->run;
     int n_evals = progress_evals(l->nodes, l->n_nodes) + n_proposed;
     bool is_over = (run->max_evals > 0 && n_evals >= run->max_evals) ||
@@ -524,10 +528,10 @@ static bool has_room(const struct loop *l, int n_proposed) {
 }
 
 // Propose until the batch is full; *why is set when not even one could be.
-static bool gather_batch(struct loop *l, const char **why, struct error *err) {
-    int n_proposed = loop_count_proposed(l), room = loop_races(l) ? l->run->race : 1;
+static bool gather_batch(struct search_loop *l, const char **why, struct error *err) {
+    int n_proposed = search_count_proposed(l), room = search_races(l) ? l->run->race : 1;
     for (int n; has_room(l, n_proposed); n_proposed += n) {
-        if (!loop_add_next(l, room, &n, err))
+        if (!search_add_next(l, room, &n, err))
             return false;
         if (n == 0 && interrupt_seen())
             return error_set(err, ERROR_INTERRUPTED, "interrupted");
@@ -537,13 +541,13 @@ static bool gather_batch(struct loop *l, const char **why, struct error *err) {
             *why = n_proposed > 0 ? NULL : stopped ? stopped : "exhausted";
             return true;
         }
-        loop_update_elapsed(l);
+        search_update_elapsed(l);
     }
     return true;
 }
 
 // Improve until there is a reason to stop.
-static bool search(struct loop *l, struct error *err) {
+static bool search(struct search_loop *l, struct error *err) {
     const char *why = NULL;
     while (settle_reach(l, err)) {
         if ((why = stop_reason(l)))
@@ -560,18 +564,18 @@ static bool search(struct loop *l, struct error *err) {
 }
 
 bool optimize(struct arena *a, const struct optimize_job *job, struct run *run, struct error *err) {
-    struct loop l = {.job = job,
-                     .run = run,
-                     .a = a,
-                     .started_ns = clock_now_ns(),
-                     .elapsed_before_s = run->elapsed_s};
-    bool ok = load_nodes(&l, err) && add_root(&l, err) && loop_add_warm(&l, err);
-    l.confirms_first = ok && loop_must_confirm_first(&l);
-    ok = ok && (l.confirms_first || loop_race_opening(&l, err)) && settle_reach(&l, err) &&
+    struct search_loop l = {.job = job,
+                            .run = run,
+                            .a = a,
+                            .started_ns = clock_now_ns(),
+                            .elapsed_before_s = run->elapsed_s};
+    bool ok = load_nodes(&l, err) && add_root(&l, err) && search_add_warm(&l, err);
+    l.confirms_first = ok && search_must_confirm_first(&l);
+    ok = ok && (l.confirms_first || search_race_opening(&l, err)) && settle_reach(&l, err) &&
          evaluate_before_root(&l, err) && evaluate_again(&l, err) && settle_before_root(&l, err) &&
          add_simple(&l, err);
     bool settled = false;
     while (ok && !settled)
-        ok = search(&l, err) && loop_confirm(&l, &settled, err);
+        ok = search(&l, err) && search_confirm(&l, &settled, err);
     return finish(&l, ok, err);
 }

@@ -9,7 +9,7 @@
 // screened; the few that come through are judged.
 //
 // Candidates come in batches (run.batch): all of one are proposed before the first is judged, and
-// a batch ends at a node whose number is a multiple of its size, whoever was killed in between.
+// a batch ends at a node whose number is a multiple of its size, also after a kill in between.
 #pragma once
 
 #include <stdbool.h>
@@ -29,8 +29,8 @@ struct judging {
     bool (*judge)(void *ctx, struct arena *a, const struct eval_job *job,
                   struct eval_result *result, struct error *err);
     void *ctx;
-    // May be NULL. Called with every job of a batch before the first of them is judged: whoever has
-    // several workers can set them all to work.
+    // May be NULL. Called with every job of a batch before the first of them is judged: a caller
+    // that has several workers can set them all to work.
     bool (*announce)(void *ctx, const struct eval_job *job, struct error *err);
     // So many are judged at once where they are announced; 0: one. What is announced may be judged
     // on another device than the run's; all else is judged there.

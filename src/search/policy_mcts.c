@@ -65,7 +65,7 @@ static double prior_of(const struct walk *w, int node) {
     double gain = 0;
     for (int f = 0; w->c->priors && gain == 0 && f < n->n_findings; f++)
         for (int i = 0; gain == 0 && i < n->findings[f].n_actions &&
-                        expect_hears(w->c->feedback, &n->findings[f]);
+                        expect_uses_finding(w->c->feedback, &n->findings[f]);
              i++) {
             const struct action *action = &n->findings[f].actions[i];
             if (!action->knob || (!action->word && action->direction == 0))

@@ -118,7 +118,7 @@ static void find_action(const struct search_context *c, struct item *x) {
     const struct search_node *parent = &c->nodes[x->parent];
     for (int f = 0; f < parent->n_findings; f++)
         for (int i = 0; i < parent->findings[f].n_actions; i++)
-            if (expect_hears(c->feedback, &parent->findings[f]) &&
+            if (expect_uses_finding(c->feedback, &parent->findings[f]) &&
                 action_stands_for(&parent->findings[f].actions[i], x->move)) {
                 x->finding = &parent->findings[f];
                 x->action = &parent->findings[f].actions[i];

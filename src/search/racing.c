@@ -26,7 +26,7 @@ enum { SURVIVORS = 2 };
 static const double least_s = 2, most_s = 60;
 static const double shortest_s = 1;
 
-bool loop_races(const struct loop *l) {
+bool search_races(const struct search_loop *l) {
     return l->run->race > 0 && l->job->judge.race;
 }
 
@@ -41,7 +41,7 @@ static bool waits(const struct search_node *n) {
 }
 
 // The champion so far; before anything is judged the root.
-static const struct search_node *incumbent(const struct loop *l) {
+static const struct search_node *incumbent(const struct search_loop *l) {
     int best = progress_champion(l->nodes, l->n_nodes);
     const struct search_node *n = &l->nodes[best > 0 ? best : 0];
     return is_block(&n->candidate) ? n : &l->nodes[0];
@@ -49,14 +49,14 @@ static const struct search_node *incumbent(const struct loop *l) {
 
 // A verdict's seconds: as many as the first took, before that by what it draws, computes and
 // compares (an instance norm of 7.5 GB takes 9 s on an H200).
-static double verdict_s(const struct loop *l) {
+static double verdict_s(const struct search_loop *l) {
     const struct work *w = &l->job->context.bound->work;
     return l->first_eval_s > 0 ? l->first_eval_s : 1e-9 * (w->bytes_read + w->bytes_written);
 }
 
 // So many verdicts are left for them, by number and, after a race of half the time that is left, by
 // time; the root's, where it has none yet, taken off.
-static int survivors(const struct loop *l) {
+static int survivors(const struct search_loop *l) {
     const struct run *run = l->run;
     bool is_first = l->nodes[0].state == NODE_PROPOSED;
     double left_s = (run->max_seconds - run->elapsed_s) / 2 - (is_first ? verdict_s(l) : 0);
@@ -67,13 +67,14 @@ static int survivors(const struct loop *l) {
 }
 
 // Half of the time that is left, but no more than the end of the run leaves.
-static double race_seconds(const struct loop *l) {
+static double race_seconds(const struct search_loop *l) {
     double left_s = l->run->max_seconds - l->run->elapsed_s;
-    double kept_s = finale_kept_s(l->run->max_seconds, verdict_s(l), loop_energy_kept_s(l));
+    double kept_s = finale_kept_s(l->run->max_seconds, verdict_s(l), search_energy_kept_s(l));
     return fmin(fmin(most_s, fmax(least_s, left_s / 2)), fmax(shortest_s, left_s - kept_s));
 }
 
-static bool put_nodes(struct loop *l, struct search_node *const *nodes, int n, struct error *err) {
+static bool put_nodes(struct search_loop *l, struct search_node *const *nodes, int n,
+                      struct error *err) {
     struct store *store = l->job->store;
     bool ok = store_begin(store, err);
     for (int i = 0; ok && i < n; i++)
@@ -81,7 +82,7 @@ static bool put_nodes(struct loop *l, struct search_node *const *nodes, int n, s
     return store_end(store, ok, err);
 }
 
-static void tell_raced(struct loop *l, struct search_node *const *nodes, int n,
+static void tell_raced(struct search_loop *l, struct search_node *const *nodes, int n,
                        const struct search_node *against) {
     struct str text = {0};
     int n_timed = 0, n_through = 0;
@@ -103,7 +104,7 @@ static void tell_raced(struct loop *l, struct search_node *const *nodes, int n,
     }
     if (n_through == 0 && isfinite(best))
         str_printf(&text, ": none is faster, the best about %.2fx", best);
-    loop_tell_words(l, EVENT_RACED, str_text(&text));
+    search_tell_text(l, EVENT_RACED, str_text(&text));
     str_reset(&text);
 }
 
@@ -115,7 +116,7 @@ static void take_one(struct screening *screenings, int n, int n_survivors) {
     screenings[0].survived = n_survivors > 0;
 }
 
-bool loop_race(struct loop *l, struct error *err) {
+bool search_race(struct search_loop *l, struct error *err) {
     struct search_node **nodes = arena_array(&l->scratch, struct search_node *, l->n_nodes + 1);
     struct candidate *candidates = arena_array(&l->scratch, struct candidate, l->n_nodes + 1);
     const struct search_node *against = incumbent(l);
@@ -129,16 +130,16 @@ bool loop_race(struct loop *l, struct error *err) {
         return true;
     if (interrupt_seen())
         return error_set(err, ERROR_INTERRUPTED, "interrupted");
-    loop_update_elapsed(l);
+    search_update_elapsed(l);
     struct screening *screenings = arena_array(l->a, struct screening, n);
     struct race_job job = {.candidates = candidates,
                            .n_candidates = n,
                            .incumbent = &against->candidate,
                            .n_survivors = survivors(l),
                            .seconds = race_seconds(l)};
-    loop_tell_words(l, EVENT_RACING,
-                    arena_printf(&l->scratch, "%d kernels against %lld.%d", n,
-                                 (long long)l->run->id, against->number));
+    search_tell_text(l, EVENT_RACING,
+                     arena_printf(&l->scratch, "%d kernels against %lld.%d", n,
+                                  (long long)l->run->id, against->number));
     int64_t start_ns = clock_now_ns();
     if (!l->job->judge.race(l->job->judge.ctx, l->a, &job, screenings, err))
         return false;
@@ -151,18 +152,18 @@ bool loop_race(struct loop *l, struct error *err) {
     }
     if (!put_nodes(l, nodes, n, err))
         return false;
-    loop_update_elapsed(l);
+    search_update_elapsed(l);
     tell_raced(l, nodes, n, against);
     arena_reset(&l->scratch);
     return true;
 }
 
-bool loop_race_opening(struct loop *l, struct error *err) {
+bool search_race_opening(struct search_loop *l, struct error *err) {
     int n;
-    if (!loop_races(l) || l->nodes[0].state != NODE_PROPOSED || survivors(l) == 0)
+    if (!search_races(l) || l->nodes[0].state != NODE_PROPOSED || survivors(l) == 0)
         return true;
-    int n_warm = loop_count_warm(l);
-    if (l->n_nodes == 1 + n_warm && !loop_add_next(l, l->run->race - n_warm, &n, err))
+    int n_warm = search_count_warm(l);
+    if (l->n_nodes == 1 + n_warm && !search_add_next(l, l->run->race - n_warm, &n, err))
         return false;
-    return loop_race(l, err);
+    return search_race(l, err);
 }

@@ -9,7 +9,7 @@
 
 struct search_node;
 
-struct loop {
+struct search_loop {
     const struct optimize_job *job;
     struct run *run;
     struct arena *a;       // the run: nodes and their records
@@ -28,63 +28,64 @@ struct loop {
     struct finale_times took;    // by the end of the run
 };
 
-void loop_update_elapsed(struct loop *l);
-void loop_tell(struct loop *l, enum event_kind kind, const struct search_node *n);
-void loop_tell_words(struct loop *l, enum event_kind kind, const char *words);
-void loop_say(struct loop *l, const char *words);
+void search_update_elapsed(struct search_loop *l);
+void search_tell(struct search_loop *l, enum event_kind kind, const struct search_node *n);
+void search_tell_text(struct search_loop *l, enum event_kind kind, const char *words);
+void search_say(struct search_loop *l, const char *words);
 
-bool loop_same_source(const struct candidate *x, const struct candidate *y);
-const char *loop_first_line(struct arena *a, const char *text);
-int loop_count_proposed(const struct loop *l);
+bool search_same_source(const struct candidate *x, const struct candidate *y);
+const char *search_first_line(struct arena *a, const char *text);
+int search_count_proposed(const struct search_loop *l);
 
 // One judgement, unless somebody pressed Ctrl-C.
-bool loop_judge(struct loop *l, const struct eval_job *job, struct eval_result *result,
-                struct error *err);
+bool search_judge(struct search_loop *l, const struct eval_job *job, struct eval_result *result,
+                  struct error *err);
 
 // Put decisions in the store as nodes, all or none.
-bool loop_add_all(struct loop *l, const struct decision *decisions, int n, struct error *err);
+bool search_add_all(struct search_loop *l, const struct decision *decisions, int n,
+                    struct error *err);
 
 // warm.c: kernels that memory begins with, right behind the root; and how many there are.
-bool loop_add_warm(struct loop *l, struct error *err);
-int loop_count_warm(const struct loop *l);
+bool search_add_warm(struct search_loop *l, struct error *err);
+int search_count_warm(const struct search_loop *l);
 // The one that is judged before the root; NULL: none is.
-struct search_node *loop_before_root(const struct loop *l);
+struct search_node *search_before_root(const struct search_loop *l);
 
 // Decide what to try next, at most `room` of it, and put it in the store, all or nothing; *n says
 // how many, 0 when nothing is left.
-bool loop_add_next(struct loop *l, int room, int *n, struct error *err);
+bool search_add_next(struct search_loop *l, int room, int *n, struct error *err);
 
 // racing.c: are candidates raced in this run?
-bool loop_races(const struct loop *l);
+bool search_races(const struct search_loop *l);
 // Before the root is judged: race it against what is proposed from there.
-bool loop_race_opening(struct loop *l, struct error *err);
+bool search_race_opening(struct search_loop *l, struct error *err);
 // Race those that wait to be judged and have not been raced; those that lose are screened.
-bool loop_race(struct loop *l, struct error *err);
+bool search_race(struct search_loop *l, struct error *err);
 
 // finale_energy.c: seconds for the energy of the confirmed champion; 0: it is not measured.
-double loop_energy_s(const struct loop *l);
+double search_energy_s(const struct search_loop *l);
 // And with what a choice by energy takes at least.
-double loop_energy_kept_s(const struct loop *l);
+double search_energy_kept_s(const struct search_loop *l);
 // Where the run's objective is energy: who is champion in place of the fastest, *best.
-bool loop_choose_by_energy(struct loop *l, int *best, struct error *err);
+bool search_choose_by_energy(struct search_loop *l, int *best, struct error *err);
 
 // Seconds since a moment of this process (clock_now_ns).
-double loop_since(int64_t start_ns);
+double search_since(int64_t start_ns);
 
 // hurry.c: is there no time for the root's verdict, a search and a confirmation? Says so.
-bool loop_must_confirm_first(struct loop *l);
+bool search_must_confirm_first(struct search_loop *l);
 // Of those that wait the one to judge next; NULL: none waits.
-struct search_node *loop_next_proposed(const struct loop *l);
+struct search_node *search_next_proposed(const struct search_loop *l);
 // Is something proposed, and no time for it?
-bool loop_is_late(struct loop *l);
+bool search_is_late(struct search_loop *l);
 // Does a run whose time is over go on, since nothing passed yet? And that the first verdict took
 // all of it, once.
-bool loop_is_prolonged(const struct loop *l);
-void loop_say_prolonged(struct loop *l);
+bool search_is_prolonged(const struct search_loop *l);
+void search_say_prolonged(struct search_loop *l);
 
 // confirm.c: the root's only judgement: the confirmation, which is its verdict too.
-bool loop_confirm_root(struct loop *l, struct search_node *n, struct eval_result *result,
-                       struct error *err);
+bool search_confirm_root(struct search_loop *l, struct search_node *n, struct eval_result *result,
+                         struct error *err);
 
 // confirm.c: the end of a run.
-bool loop_confirm(struct loop *l, bool *settled, struct error *err);
+bool search_confirm(struct search_loop *l, bool *settled, struct error *err);

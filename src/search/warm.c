@@ -18,14 +18,14 @@
 #include "search/policy.h"
 #include "search/search_loop.h"
 
-int loop_count_warm(const struct loop *l) {
+int search_count_warm(const struct search_loop *l) {
     int n = 0;
     for (int i = 1; i < l->n_nodes; i++)
         n += l->nodes[i].by && strcmp(l->nodes[i].by, "memory") == 0;
     return n;
 }
 
-static bool lower_start(struct loop *l, const char *text, struct candidate *c) {
+static bool lower_start(struct search_loop *l, const char *text, struct candidate *c) {
     struct lang_file file = {0};
     const char *diagnostics;
     struct error why = {0};
@@ -38,7 +38,7 @@ static bool lower_start(struct loop *l, const char *text, struct candidate *c) {
     return ok;
 }
 
-static bool is_new(const struct loop *l, const struct decision *before, int n,
+static bool is_new(const struct search_loop *l, const struct decision *before, int n,
                    const struct candidate *c) {
     uint64_t code = candidate_code(c);
     for (int i = 0; i < n; i++)
@@ -47,13 +47,13 @@ static bool is_new(const struct loop *l, const struct decision *before, int n,
     return candidate_code(&l->nodes[0].candidate) != code;
 }
 
-static bool is_left_to_policy(const struct loop *l) {
+static bool is_left_to_policy(const struct search_loop *l) {
     const struct search_context *c = &l->job->context;
     return c->advice->is_weighed && c->policy->weighs_starts && !c->proposer->can_repair &&
-           !loop_races(l);
+           !search_races(l);
 }
 
-bool loop_add_warm(struct loop *l, struct error *err) {
+bool search_add_warm(struct search_loop *l, struct error *err) {
     const struct advice *d = l->job->context.advice;
     const struct run *run = l->run;
     struct decision decisions[ADVICE_STARTS_MAX] = {0};
@@ -79,16 +79,16 @@ bool loop_add_warm(struct loop *l, struct error *err) {
             .by = "memory",
             .candidate = c};
     }
-    bool ok = n == 0 || loop_add_all(l, decisions, n, err);
+    bool ok = n == 0 || search_add_all(l, decisions, n, err);
     arena_reset(&l->scratch);
     return ok;
 }
 
-struct search_node *loop_before_root(const struct loop *l) {
+struct search_node *search_before_root(const struct search_loop *l) {
     const struct advice *d = l->job->context.advice;
     const struct run *run = l->run;
     bool is_first = d && d->is_start_first && run->batch <= 1 && !run->start.source;
-    if (!is_first || loop_races(l) || l->n_nodes < 2)
+    if (!is_first || search_races(l) || l->n_nodes < 2)
         return NULL;
     struct search_node *n = &l->nodes[1];
     return n->by && strcmp(n->by, "memory") == 0 ? n : NULL;

@@ -163,7 +163,7 @@ static bool look_after(struct wait *w, struct error *err) {
 // A job that is nowhere was answered to somebody else who asked the same, or removed.
 static bool look_for_job(struct wait *w, struct error *err) {
     enum spool_state state;
-    if (!spool_look(w->q->spool, w->id, &state, err))
+    if (!spool_state_of(w->q->spool, w->id, &state, err))
         return false;
     if (state == SPOOL_CLAIMED)
         w->seen_ns = clock_now_ns();
@@ -208,7 +208,7 @@ static const char *job_text(const struct asking *q, struct arena *a, const json_
     if (is_shared)
         spec.machine = NULL;
     // The worker knows about null kernels after the first job; asking always keeps a question the
-    // same, whoever asked what before it.
+    // same, whatever was asked before it.
     json_t *job = spool_job_message(&spec, question, true);
     const char *text = json_print(a, job);
     json_decref(job);
@@ -337,7 +337,7 @@ bool evaluator_post(const struct spool_spec *spec, const struct eval_job *job, c
     json_t *message = spool_job_message(spec, question, true);
     enum spool_state state = SPOOL_ABSENT;
     bool ok = spool_put(q->spool, &q->to, json_print(&a, message), true, id, err) &&
-              spool_look(q->spool, id, &state, err);
+              spool_state_of(q->spool, id, &state, err);
     *is_answered = state == SPOOL_DONE;
     json_decref(message);
     json_decref(question);

@@ -16,7 +16,7 @@ struct spool_spec {
 };
 bool evaluator_open_spool(struct evaluator **out, const struct spool_spec *spec, struct error *err);
 
-// Leave a job in a spool for whoever comes, and for an evaluator that later asks the same. `id`
+// Leave a job in a spool for any worker, and for an evaluator that later asks the same. `id`
 // has room for 33 bytes; `is_answered`: somebody has done it already.
 bool evaluator_post(const struct spool_spec *spec, const struct eval_job *job, char *id,
                     bool *is_answered, struct error *err);

@@ -1,5 +1,5 @@
 // Names, listings and atomic renames first; then the client's calls and the worker's. Each step
-// leaves a state from which spool_tidy.c can go on, whoever is killed.
+// leaves a state from which spool_tidy.c can go on, whichever process is killed.
 #include "spool/spool.h"
 
 #include <dirent.h>
@@ -68,7 +68,7 @@ static int older_first(const void *x, const void *y) {
     return strcmp(a->name, b->name);
 }
 
-// A link or a pipe could lead anywhere or block; a longer name than any of ours is a stranger's.
+// A link or a pipe could lead anywhere or block; a longer name than any of ours is not ours.
 static bool is_file(int dir, const struct dirent *d, bool by_age, struct timespec *mtime) {
     struct stat st;
     if (d->d_name[0] == '.' || strlen(d->d_name) >= SPOOL_NAME_MAX)
@@ -165,7 +165,7 @@ bool spool_put(struct spool *s, const struct spool_address *to, const char *text
     snprintf(id, SPOOL_ID, "%.*s", SPOOL_ID - 1, hex);
     // In this order: a job that is there was wanted by somebody.
     if (!note_wanted(s, id, detached ? "detached" : s->owner, err) ||
-        !spool_look(s, id, &state, err))
+        !spool_state_of(s, id, &state, err))
         return false;
     if (state != SPOOL_ABSENT)
         return true;
@@ -186,7 +186,7 @@ static bool has(const struct spool *s, const char *sub, const char *id, bool *fo
 }
 
 // In the order in which a job moves, and the queue once more, since a claim can be returned.
-bool spool_look(struct spool *s, const char *id, enum spool_state *state, struct error *err) {
+bool spool_state_of(struct spool *s, const char *id, enum spool_state *state, struct error *err) {
     static const struct {
         const char *sub;
         enum spool_state state;
@@ -262,7 +262,7 @@ void spool_drop(struct spool *s, const char *id, bool answered) {
 
 static bool serves(const struct spool_address *us, const struct spool_name *job) {
     if (!job->is_ours)
-        return true;  // whoever sees it says that it is none
+        return true;  // the reader reports that it is none
     return strcmp(job->kind, us->kind) == 0 &&
            (strcmp(job->machine, "any") == 0 ||
             (us->machine && strncmp(job->machine, us->machine, 16) == 0));
@@ -380,7 +380,7 @@ void spool_return(const struct spool *s, const struct spool_claim *c) {
         log_info("spool %s: job %s was taken from us", s->dir, c->id);
 }
 
-void spool_beat(const char *dir, const char *machine, const char *claim) {
+void spool_heartbeat(const char *dir, const char *machine, const char *claim) {
     char path[SPOOL_PATH];
     snprintf(path, sizeof path, "%s/machines/%.16s.json", dir, machine);
     utimensat(AT_FDCWD, path, NULL, 0);

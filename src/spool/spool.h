@@ -22,7 +22,7 @@
 // 4. An answer is linked into done/, never over another, and only while its worker still holds
 //    the claim; then the claim is removed. A worker that was stopped too long answers nothing.
 // 5. Who takes an answer removes every other file of that job. So does who withdraws it, and
-//    whoever finds that all who wanted it are dead.
+//    a process that finds that all who wanted it are dead.
 // 6. What nobody is known to have wanted is left alone: only part of a spool may have been carried.
 #pragma once
 
@@ -71,7 +71,7 @@ bool spool_put(struct spool *s, const struct spool_address *to, const char *text
                char id[SPOOL_ID], struct error *err);
 
 enum spool_state { SPOOL_ABSENT, SPOOL_QUEUED, SPOOL_CLAIMED, SPOOL_DONE };
-bool spool_look(struct spool *s, const char *id, enum spool_state *state, struct error *err);
+bool spool_state_of(struct spool *s, const char *id, enum spool_state *state, struct error *err);
 
 // The answer; NULL with err->kind ERROR_NONE: not yet. An answer that is being carried here may be
 // there in part.
@@ -97,7 +97,7 @@ bool spool_answer(struct spool *s, const struct spool_claim *c, const char *text
 void spool_return(const struct spool *s, const struct spool_claim *c);
 
 // Say that we are alive; called from another thread than the rest. `claim` may be NULL.
-void spool_beat(const char *dir, const char *machine, const char *claim);
+void spool_heartbeat(const char *dir, const char *machine, const char *claim);
 
 // ---- both
 

@@ -77,7 +77,7 @@ static void tidy_wanted(struct spool *s, const struct spool_list *l) {
             continue;
         snprintf(id, sizeof id, "%.*s", (int)(dot - name), name);
         if (is_abandoned(l, id)) {
-            log_info("spool %s: job %s: whoever asked is gone", s->dir, id);
+            log_info("spool %s: job %s: its client is gone", s->dir, id);
             spool_remove(s, "queue", id);
             spool_remove(s, "claimed", id);
             spool_remove(s, "done", id);

@@ -23,7 +23,7 @@ enum { LOOK_MS = 250 };
 static const double PARTIAL_S = 2;
 
 // A thread that touches our files while the rest of us waits for the judge.
-struct heart {
+struct heartbeat {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -36,7 +36,7 @@ struct work {
     struct spool_work *w;
     struct spool *spool;
     struct spool_address serves;
-    struct heart heart;
+    struct heartbeat heart;
     // The judge of the last job, for its problem and seed.
     struct evaluator *evaluator;
     struct arena problem;
@@ -47,10 +47,10 @@ struct work {
 // ---- the heart
 
 static void *beat(void *ctx) {
-    struct heart *h = ctx;
+    struct heartbeat *h = ctx;
     pthread_mutex_lock(&h->lock);
     while (!h->stop) {
-        spool_beat(h->dir, h->machine, h->claim[0] ? h->claim : NULL);
+        spool_heartbeat(h->dir, h->machine, h->claim[0] ? h->claim : NULL);
         struct timespec t;
         clock_gettime(CLOCK_MONOTONIC, &t);
         t.tv_sec += SPOOL_BEAT_S;
@@ -60,7 +60,8 @@ static void *beat(void *ctx) {
     return NULL;
 }
 
-static bool start_heart(struct heart *h, const char *dir, const char *machine, struct error *err) {
+static bool start_heart(struct heartbeat *h, const char *dir, const char *machine,
+                        struct error *err) {
     pthread_condattr_t attributes;
     sigset_t all, before;
     h->dir = dir;
@@ -78,13 +79,13 @@ static bool start_heart(struct heart *h, const char *dir, const char *machine, s
     return why == 0 || error_set(err, ERROR_IO, "start a thread: %s", strerror(why));
 }
 
-static void set_claim(struct heart *h, const char *path) {
+static void set_claim(struct heartbeat *h, const char *path) {
     pthread_mutex_lock(&h->lock);
     snprintf(h->claim, sizeof h->claim, "%s", path);
     pthread_mutex_unlock(&h->lock);
 }
 
-static void stop_heart(struct heart *h) {
+static void stop_heart(struct heartbeat *h) {
     pthread_mutex_lock(&h->lock);
     h->stop = true;
     pthread_cond_signal(&h->wake);
@@ -172,7 +173,7 @@ static json_t *judge(struct work *w, struct arena *a, const struct spool_job *j,
     struct error ignored = {0};  // the next job finds out
     if (j->wants_null && is_worth_it)
         evaluator_null_kernel(w->evaluator, &null_kernel, &ignored);
-    bool is_known = evaluator_knows_null(w->evaluator);
+    bool is_known = evaluator_null_is_known(w->evaluator);
     if (interrupt_seen() && !is_known) {
         error_set(err, ERROR_INTERRUPTED, "interrupted");
         return NULL;

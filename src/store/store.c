@@ -23,7 +23,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "base/stray.h"
+#include "base/temporary.h"
 #include "store/store_private.h"
 
 enum {
@@ -320,7 +320,7 @@ bool store_open(struct store **out, const char *path, bool create, struct error 
         ok = error_set(err, ERROR_USAGE, "%s", strerror(errno));
     if (ok) {
         s->path = strdup(path);
-        stray_tidy_beside(path);
+        temporary_remove_dead_next_to(path);
         int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
         ok = connect_to(s, path, flags, err) &&
              (create ? set_up_writer(s, err) : set_up_reader(s, &a, err));

@@ -65,7 +65,7 @@ bool store_get_exchanges(struct store *s, struct arena *a, int64_t run, struct e
                          int *n, struct error *err);
 
 // What the judge said, in order. Those of a subject are dropped when it is judged anew because
-// whoever had it judged was killed before the node was stored.
+// the process that had it judged was killed before the node was stored.
 bool store_add_judgement(struct store *s, int64_t run, struct judgement *j, struct error *err);
 // `but_races`: what a race said of it stays.
 bool store_drop_judgements(struct store *s, int64_t run, const char *subject, bool but_races,

@@ -24,7 +24,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     f->cause = "warps wait for one another at barriers";
     f->evidence =
         arena_printf(a, "%.1f of %.1f cycles between two instructions of a warp", cycles, all);
-    f->expected_gain = subject_rest(s, 1 / (1 - share));
+    f->expected_gain = subject_cap_gain(s, 1 / (1 - share));
     tool_add_number(f, METRIC_STALL_BARRIER, cycles, MUCH * all);
     tool_add_number(f, METRIC_HOT_BARRIERS, subject_get(s, METRIC_HOT_BARRIERS), NAN);
     tool_add_actions(f, s, fewer, ARRAY_LEN(fewer));

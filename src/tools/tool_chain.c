@@ -66,7 +66,8 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     f->cause = "warps wait for the result of the instruction before";
     f->evidence =
         arena_printf(a, "%.1f of %.1f cycles between two instructions of a warp", cycles, all);
-    f->expected_gain = subject_rest(s, fmin(1 / (1 - fmin(share, 0.95)), 1 / fmax(issue, 0.05)));
+    f->expected_gain =
+        subject_cap_gain(s, fmin(1 / (1 - fmin(share, 0.95)), 1 / fmax(issue, 0.05)));
     tool_add_number(f, METRIC_STALL_WAIT, cycles, MUCH * all);
     tool_add_number(f, METRIC_ISSUE_BUSY, issue, NAN);
     tool_add_actions(f, s, wider, ARRAY_LEN(wider));

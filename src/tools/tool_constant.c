@@ -49,7 +49,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     f->cause = "warps wait for constants";
     f->evidence =
         arena_printf(a, "%.1f of %.1f cycles between two instructions of a warp", cycles, all);
-    f->expected_gain = subject_rest(s, 1 / (1 - fmin(share, 0.95)));
+    f->expected_gain = subject_cap_gain(s, 1 / (1 - fmin(share, 0.95)));
     tool_add_number(f, METRIC_STALL_IMC, subject_get(s, METRIC_STALL_IMC), MUCH * all);
     tool_add_number(f, METRIC_HOT_CONSTANTS, subject_get(s, METRIC_HOT_CONSTANTS), NAN);
     tool_add_actions(f, s, other, ARRAY_LEN(other));

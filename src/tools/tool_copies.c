@@ -18,7 +18,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     double share = subject_get(s, METRIC_COPY_SHARE), busy = subject_get(s, METRIC_DEVICE_BUSY);
     double bytes = subject_get(s, METRIC_COPY_BYTES), span_s = subject_get(s, METRIC_SPAN);
     double pageable = subject_get(s, METRIC_COPY_PAGEABLE);
-    // What runs beside kernels costs nothing.
+    // What runs in parallel to kernels costs nothing.
     double lost = fmin(share, 1 - busy);
     if (!(lost > MUCH))
         return false;

@@ -43,7 +43,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     f->cause = "warps wait for memory fences";
     f->evidence =
         arena_printf(a, "%.1f of %.1f cycles between two instructions of a warp", cycles, all);
-    f->expected_gain = subject_rest(s, 1 / (1 - fmin(share, 0.95)));
+    f->expected_gain = subject_cap_gain(s, 1 / (1 - fmin(share, 0.95)));
     tool_add_number(f, METRIC_STALL_MEMBAR, cycles, MUCH * all);
     tool_add_number(f, METRIC_ISSUE_BUSY, issue, NAN);
     tool_add_actions(f, s, fewer, ARRAY_LEN(fewer));

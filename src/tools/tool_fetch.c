@@ -27,7 +27,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
         arena_printf(a, "%.1f of %.1f cycles between two instructions of a warp", cycles, all);
     // No more than what is not yet issued.
     f->expected_gain =
-        subject_rest(s, fmin(1 / (1 - fmin(share, 0.95)), issue > 0 ? 1 / issue : INFINITY));
+        subject_cap_gain(s, fmin(1 / (1 - fmin(share, 0.95)), issue > 0 ? 1 / issue : INFINITY));
     tool_add_number(f, METRIC_STALL_NO_INSTRUCTION, cycles, MUCH * all);
     tool_add_number(f, METRIC_ISSUE_BUSY, issue, NAN);
     tool_add_actions(f, s, shorter, ARRAY_LEN(shorter));

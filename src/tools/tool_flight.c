@@ -52,7 +52,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
                      "%.0f byte%s a thread, %.1f KiB a multiprocessor; about %.1f KiB are "
                      "needed to cover the latency",
                      each, each == 1 ? "" : "s", have / 1024, need / 1024);
-    f->expected_gain = subject_rest(s, 1 / part);
+    f->expected_gain = subject_cap_gain(s, 1 / part);
     tool_add_number(f, METRIC_BYTES_IN_FLIGHT, each, need / threads);
     tool_add_number(f, METRIC_LOADS_IN_FLIGHT, subject_get(s, METRIC_LOADS_IN_FLIGHT), NAN);
     tool_add_number(f, METRIC_OCCUPANCY, share, NAN);

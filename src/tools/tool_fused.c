@@ -1,6 +1,6 @@
 // Products and sums by two instructions where one does both, at the same rate. Some processors add
-// in units of their own, beside those that multiply: there two instructions take no longer than one
-// (calibrate/cpu_costs.h), and it is no fault.
+// in units of their own, in parallel to those that multiply: there two instructions take no longer
+// than one (calibrate/cpu_costs.h), and it is no fault.
 #include <math.h>
 
 #include "base/arena.h"

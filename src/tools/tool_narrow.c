@@ -41,7 +41,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
                   : is_tiny                        ? SEVERITY_HIGH
                                                    : SEVERITY_MEDIUM;
     if (isfinite(s->measured.memory_busy) || is_all)
-        f->expected_gain = subject_rest(s, sqrt(WIDEST_BYTES / width));
+        f->expected_gain = subject_cap_gain(s, sqrt(WIDEST_BYTES / width));
     f->cause = "accesses to memory are narrow";
     f->evidence = arena_printf(a, "%.3g byte%s at once; %d are possible", width,
                                width == 1 ? "" : "s", WIDEST_BYTES);

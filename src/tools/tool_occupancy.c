@@ -87,7 +87,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     bool is_busy = metrics_get(m, METRIC_ISSUE_BUSY) > 0.7;
     if (!(occupancy < enough) || !is_filled || subject_is_near(s) || is_busy || subject_is_full(s))
         return false;
-    f->expected_gain = subject_rest(s, enough / occupancy);
+    f->expected_gain = subject_cap_gain(s, enough / occupancy);
     if (f->expected_gain < WORTH)
         return false;
     enum occupancy_limit by = occupancy_of(s->target, m).by;

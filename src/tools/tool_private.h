@@ -66,7 +66,7 @@ bool metrics_only_moves(const struct metrics *m);
 double subject_remainder(const struct tool_subject *s, int64_t *row, int *lanes);
 
 // A gain of waiting less: no more than the part of the memory side that is busiest leaves.
-double subject_rest(const struct tool_subject *s, double gain);
+double subject_cap_gain(const struct tool_subject *s, double gain);
 
 // What it is worth on a CPU that arithmetic takes 1/times of the instructions: only its own share
 // of the time shrinks, by the measured ceiling. Without one: all of it.

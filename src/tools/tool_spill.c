@@ -23,8 +23,8 @@ static const struct action known_indices[] = {
           "memory"),
 };
 
-// Three cases: registers spilled, in the hot loop or beside it; and arrays that are indexed by what
-// the compiler does not know. Without a look at the code any spill may be in the loop.
+// Three cases: registers spilled, in the hot loop or outside it; and arrays that are indexed by
+// what the compiler does not know. Without a look at the code any spill may be in the loop.
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
     double spilled = subject_get(s, METRIC_SPILL_BYTES), local = subject_get(s, METRIC_LOCAL_BYTES);
     double stack = subject_get(s, METRIC_STACK_BYTES), hot = subject_get(s, METRIC_HOT_LOCAL);

@@ -41,7 +41,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
                            100 * level)
             : arena_printf(a, "%.0f%% of the warps are there on average, %.0f%% fit", 100 * held,
                            100 * fits);
-    f->expected_gain = subject_rest(s, 1 / work);
+    f->expected_gain = subject_cap_gain(s, 1 / work);
     tool_add_number(f, METRIC_ACHIEVED_OCCUPANCY, held, HELD * fits);
     tool_add_number(f, METRIC_OCCUPANCY, fits, NAN);
     tool_add_number(f, METRIC_SM_ACTIVE_MEAN, subject_get(s, METRIC_SM_ACTIVE_MEAN),

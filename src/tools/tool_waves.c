@@ -52,7 +52,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
                               blocks == 1 ? "" : "s", sms)
                : arena_printf(a, "%.0f blocks are %.2f waves of %.0f; the last one is %.0f%% full",
                               blocks, waves, wave, 100 * last);
-    f->expected_gain = subject_rest(s, 1 / work);
+    f->expected_gain = subject_cap_gain(s, 1 / work);
     if (f->expected_gain < 1.15)
         f->severity = SEVERITY_LOW;
     tool_add_number(f, METRIC_BLOCKS, blocks, is_few ? sms : NAN);

@@ -120,7 +120,7 @@ double subject_memory_full(const struct tool_subject *s) {
     return NEARLY * (share > 0.5 && share <= 1 ? share : COPY);
 }
 
-double subject_rest(const struct tool_subject *s, double gain) {
+double subject_cap_gain(const struct tool_subject *s, double gain) {
     double busy = s->measured.memory_busy;
     return busy > 0 ? fmin(gain, 1 / busy) : gain;
 }
@@ -204,7 +204,7 @@ static bool ask(struct arena *a, const struct tool *t, const struct tool_subject
         .tool = t->name, .evidence = "", .expected_gain = NAN, .confidence = NAN, .share = NAN};
     if (!has_all || !(t->devices & device) || !admits(t, s) || !t->examine(a, s, f))
         return false;
-    // That something is far from what it could be is no fault that anybody could mend.
+    // That something is far from what it could be is no fault that a change could repair.
     if (t->is_symptom && f->severity > SEVERITY_MEDIUM)
         f->severity = SEVERITY_MEDIUM;
     if (s->launch)

@@ -92,6 +92,24 @@ expect_match 0 '\| relu f32 \|.* 3.97 us, 83% of reach, first kernel 80%, 2.00x 
 expect 0 'softmax.bf16,relu.f32,relu.bf16' cat asked
 expect 0 6 grep -c '| Fake 9000 | 999.1, CUDA 13.0 | named |' repo/docs/results/h200-memory.md
 
+# Forms of a kernel against each other: every candidate can still be lowered, a case that has a row is left out.
+mkdir repo/problems
+cp "$ROOT"/problems/*.hone repo/problems
+cp "$ROOT/bench/gpu_forms.sh" repo/bench
+expect_match 0 '^lstm: default lstm-nest.hone$' env EMIT=1 sh repo/bench/gpu_forms.sh "$HONE"
+cat >hone <<'END_SCRIPT'
+#!/bin/sh
+case $1 in
+devices) exec "$REAL" "$@" ;;
+eval) printf 'rank,candidate\n1,"%s against %s"\n' "$3" "$5" ;;
+esac
+END_SCRIPT
+forms() {
+    env REAL="$HONE" HONE_COMMIT=named ONLY=lstm sh repo/bench/gpu_forms.sh "$TMP/hone"
+}
+expect_match 0 '\| lstm \| `hone eval default --baseline lstm-nest.hone --csv` \| 1,"default against lstm-nest.hone"; \|$' forms
+expect 0 '' forms
+
 # The commit of a row, and a + behind it where the tree is another; rows of results do not count.
 [ -x "$(command -v git)" ] || skip 'no git'
 cat >repo/bench/gpu_x.sh <<'END_SCRIPT'

@@ -53,7 +53,7 @@ expect_match 0 'correct +18 calls on 14 input sets' "$HONE" eval twice.hone twic
 expect_match 1 '^sniffs_scale.cu: wrong$' "$HONE" eval twice.hone sniffs_scale.cu --target cuda --verify
 also 'inputs: declared, times a power of two'
 # Data that exist for one call, among the timed ones: the rows that differ must be right, or all of
-# it where rows hang on one another; the host looks where the card cannot.
+# it where rows depend on one another; the host looks where the card cannot.
 sed 's/^y = .*/y = x * 2 + max(sign(x) * sign(x))/' affine.hone >mixed.hone
 expect_new() { # PROBLEM
     expect_match 1 '^keeps_declared.cu: cheat \(stale-output\)$' \

@@ -28,7 +28,7 @@ empty s
 strange=s/queue/$(printf '%0230d' 7).json
 : >"$strange"
 expect_match 0 '^0 jobs done$' work s
-[ -e "$strange" ] || fail "a stranger's file was removed"
+[ -e "$strange" ] || fail "a file that is not ours was removed"
 rm "$strange"
 
 # A worker that waits; a verdict that is not ok, sizes, a document, a baseline, a null kernel.

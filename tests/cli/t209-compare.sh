@@ -116,7 +116,7 @@ expect_match 2 '^hone: --warm is not for a job of a --spool' "$HONE" eval affine
 # With a baseline both are timed against that.
 expect_match 0 '^  speed-up  .* over plain' "$HONE" eval affine.hone a.c b.c --baseline plain --seconds 0.1
 
-# Results that hang on chance: reported, and allowed where the problem says so.
+# Results that depend on chance: reported, and allowed where the problem says so.
 cat >chance.hone <<'P'
 problem chance
 dim M = 64, N = 4096

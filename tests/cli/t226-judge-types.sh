@@ -136,7 +136,7 @@ wrong whole whole_cut
 but 's/+ 7u/+ (i == 998 ? 8u : 7u)/' whole_ok whole_one
 expect_match 1 '1 of 999 elements of c are wrong' "$HONE" eval whole.hone whole_one.c --verify
 
-# ---- truth values: 0 or 1, exact but where the comparison hangs on rounding
+# ---- truth values: 0 or 1, exact but where the comparison depends on rounding
 problem truth <<'P'
 problem truth
 dim M = 33, N = 50
@@ -387,7 +387,7 @@ for f in packed eight made best; do
     fi
 done
 
-# ---- timed, without a baseline beside itself, with one beside that
+# ---- timed: without a baseline against itself, with one against that
 expect_match 0 '^packed_ok.c: ok' "$HONE" eval packed.hone packed_ok.c --screen
 expect_match 0 'speed-up .* over mm_ok.c' "$HONE" eval mm.hone mm_ok.c --seconds 0.1 --baseline mm_ok.c
 valid eval "$HONE" eval best.hone best_ok.c --json --screen

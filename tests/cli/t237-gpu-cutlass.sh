@@ -84,7 +84,7 @@ cp "$ROOT/bench/gpu_lib.sh" "$ROOT/bench/gpu_cutlass.sh" repo/bench
 printf 'tf32 40 24 32\n' >cases
 printf '\ntile 64x64x32 schedule cooperative\n' >blocks
 bench() {
-    env "$@" HONE_COMMIT=named CASES="$TMP/cases" BLOCKS="$TMP/blocks" RIVALS= \
+    env "$@" HONE_COMMIT=named CASES="$TMP/cases" BLOCKS="$TMP/blocks" CANDIDATES= \
         BASELINE=cutlass1.hone SECONDS_EACH=0.05 sh repo/bench/gpu_cutlass.sh "$HONE"
 }
 expect_match 0 '\| Fake 9000 \| 999\.1, CUDA 13\.0 \| named \| tf32 40x24x32, CUTLASS 4\.2\.0 \| `hone eval case.hone  cutlass1.hone --baseline cutlass1.hone --csv` \| 1,.*cutlass1.hone.* \|$' bench

@@ -5,7 +5,7 @@
 kept=$ROOT/tests/gpu/pathologies/measured
 names=$(cd "$kept" && ls | sed 's/\.json$//')
 # shellcheck disable=SC2086 # names without blanks
-"$ROOT/bench/gpu_eyes.sh" "$HONE" --again "$kept" $names >out || fail "$(cat out)"
+"$ROOT/bench/gpu_findings.sh" "$HONE" --again "$kept" $names >out || fail "$(cat out)"
 ! grep -E ' (wrong|loud) |not measured' out >bad || fail "$(cat bad)"
 [ "$(grep -cE '^[0-9].* (right|still) ' out)" = "$(echo "$names" | wc -l)" ] || fail "not all: $(cat out)"
 

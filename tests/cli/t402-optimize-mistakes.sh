@@ -12,7 +12,11 @@ expect 2 "hone: unknown policy 'mctss'; did you mean 'mcts'?" \
     "$HONE" optimize "$soft" --policy mctss
 expect 2 "hone: unknown policy 'searching'; there are surrogate, mcts, epsilon, greedy, beam, evolve, bandit, random" \
     "$HONE" optimize "$soft" --policy searching
-expect 2 'hone: optimize: --evals 0: expected an integer, at least 1' "$HONE" optimize "$soft" --evals 0
+# Nothing of which none would do; of a budget, none is not the same as no limit.
+for option in evals batch jobs race max-calls max-tokens; do
+    expect 2 "hone: optimize: --$option 0: expected an integer, at least 1" "$HONE" optimize "$soft" --$option 0
+done
+expect_match 2 '^hone: optimize: --max-usd 0: expected a number above zero' "$HONE" optimize "$soft" --max-usd 0
 expect 2 "hone: unknown setting of policy mcts 'explor'; did you mean 'explore'?" \
     "$HONE" optimize "$soft" --policy mcts:explor=1
 expect 2 "hone: unknown setting of policy greedy 'explore'; there are none" \

@@ -26,6 +26,20 @@ expect_match 0 'the same tree' "$HONE" replay --store store1 --re-evaluate
 expect_match 0 'over plain' "$HONE" runs --store store1
 expect_match 0 'softmax' "$HONE" report --store store1
 valid show "$HONE" show last --store store1 --json
+# Nothing was measured or verified anew, and nothing says that it was.
+for text in out "report --store store1" "show 1 --store store1"; do
+    # shellcheck disable=SC2086
+    [ "$text" = out ] || "$HONE" $text >told || fail "hone $text: $(cat told)"
+    [ "$text" != out ] || cp out told
+    ! grep -E 'fresh data,|[^0-9]0 pairs|input sets|of 1000000000' told || fail "hone $text: $(cat told)"
+done
+grep -q 'by the table, not confirmed$' out || fail "$(cat out)"
+"$HONE" report --store store1 | tr '\n' ' ' | grep -q 'at 99% confidence, from the table\.' || fail "$("$HONE" report --store store1)"
+cards=$ROOT/bench/memory/h200
+"$HONE" optimize "$cards/s1.hone" --target "table:$cards/s1.table" --evals 2 --until 1 --store cards >out || fail "$(cat out)"
+expect_match 0 '^exported: not confirmed: of run 1, node' "$HONE" export 1 --store cards -o exported
+grep -q '"is_confirmed": false' exported/PROOF.json || fail "$(cat exported/PROOF.json)"
+tr '\n' ' ' <exported/README.txt | grep -q 'confidence, from a table).*not confirmed on fresh data' || fail "$(cat exported/README.txt)"
 
 # A run whose limit is raised goes on from there to what an undisturbed one comes to.
 search --evals 5 --store half >/dev/null

@@ -20,7 +20,7 @@ expect_match 0 '^cpu-softmax.table .* ± 0 ' "$HONE" suite cpu-softmax.table --s
 
 # With what a run on a sibling taught, and without: read, never written.
 cd "$ROOT/bench/memory/h200"
-"$HONE" optimize s5.hone --target table:s5.table --memory "$TMP/m.db" --store "$TMP/runs.db" --evals 12 --until 1 >/dev/null
+"$HONE" optimize s1.hone --target table:s1.table --memory "$TMP/m.db" --store "$TMP/runs.db" --evals 12 --until 1 >/dev/null
 cp "$TMP/m.db" "$TMP/before.db"
 "$HONE" suite s2.table --memory "$TMP/m.db" --vary memory=on,off --seeds 8 --csv >"$TMP/with"
 [ "$(cut -d, -f4- "$TMP/with" | sed -n 2p)" != "$(cut -d, -f4- "$TMP/with" | sed -n 3p)" ] || fail "no difference: $(cat "$TMP/with")"
@@ -29,7 +29,7 @@ expect_match 2 'memory is on or off' "$HONE" suite s1.table --memory "$TMP/m.db"
 expect_match 2 'needs --memory FILE' "$HONE" suite s1.table --vary memory=on,off
 expect_match 2 'memory /nowhere.db: no such file' "$HONE" suite s1.table --memory /nowhere.db
 # A run with it is replayed from its record, without it.
-expect_match 0 'memory    1 run on siblings' "$HONE" optimize s1.hone --target table:s1.table --memory "$TMP/m.db" --store "$TMP/runs.db" \
+expect_match 0 'memory    1 run on siblings' "$HONE" optimize s2.hone --target table:s2.table --memory "$TMP/m.db" --store "$TMP/runs.db" \
     --evals 8 --until 1
 printf '%s\n' "$got" | sed -n '/ the default kernel$/q; / the champion of softmax /p' | grep -q . || fail "not judged before the default kernel: $got"
 expect_match 0 'the same tree' env XDG_DATA_HOME="$TMP/none" "$HONE" replay --store "$TMP/runs.db"
@@ -46,7 +46,7 @@ other() {
 }
 expect_match 0 '^ +[0-9]+\.1 .* the default kernel$' other
 cp "$TMP/before.db" "$TMP/m2.db"
-expect_match 0 '^ +[0-9]+\.1\* .* the champion of softmax M=2048' other --memory "$TMP/m2.db"
+expect_match 0 '^ +[0-9]+\.1\* .* the champion of softmax M=4096' other --memory "$TMP/m2.db"
 printf '%s\n' "$got" | grep -q 'the default kernel$' && fail "not by the times that memory has: $got"
 # From other stages the default kernel is one step away, and not as many as there are merges.
 cat >"$TMP/split.hone" <<'END'

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Several devices, what takes longer: a race in parts; a judge that dies costs its job only; two workers of
-# a spool with a device each, one of which is killed.
+# Several devices, what takes longer: a race in parts; two workers of a spool with a device each, one of which is
+# killed.
 # long
 . "$(dirname "$0")/devices_lib.sh"
 
-# Every device races its part, and the record says so.
+# Every device races its part, and the record says so. (A race has a share of the time; on a busy machine compiling
+# alone would use up that of a minute.)
 # shellcheck disable=SC2086
-expect_match 0 '^champion  1\.' "$HONE" optimize $search --jobs 9 --race 4 --evals 2
+expect_match 0 '^champion  1\.' "$HONE" optimize $search --seconds 600 --jobs 9 --race 4 --evals 2
 printf '%s\n' "$got" | grep -q '2 of the 9 jobs asked for: so many GPUs like cuda:0 are here' || fail "not said: $got"
 check 1
 [ "$(grep -Ec '"depth": ?"race"' judgements)" = 4 ] || fail "not four raced"
@@ -15,16 +16,6 @@ valid show "$HONE" show 1 --json
 run "$HONE" show 1.2
 printf '%s\n' "$got" | grep -q "raced on cuda:1, not on the run's own device" || fail "show does not say where: $got"
 
-# The judge of the second one dies whenever it begins: its jobs are done at home, and it gets no more.
-echo second-dies >cuda/fault
-# shellcheck disable=SC2086
-expect_match 0 '^champion  2\.' "$HONE" optimize $search --jobs 2 --batch 2 --evals 5
-printf '%s\n' "$got" | grep -q 'a device is out: 1 of 2 go on' || fail "not said: $got"
-printf '%s\n' "$got" | grep -q '(5 evaluations, ' || fail "not five evaluations: $got"
-check 2
-! grep -q '"device": *"cuda:1"' judgements || fail "the dead one judged"
-
-echo two >cuda/fault
 for n in 0 1; do
     "$HONE" worker --spool s --target cuda:$n --no-calibrate >worker$n.out 2>&1 &
     eval "worker$n=\$!"
@@ -44,7 +35,7 @@ judged() {
     check "$1"
 }
 spooled 3
-judged 3 3
+judged 2 3
 grep -Eq '"depth": ?"screen".*"device": ?"cuda:1 \(' judgements || fail "the other worker judged nothing"
 
 # Killed while it has a job, which goes back to the queue.
@@ -53,6 +44,6 @@ pid=$worker1
 claimed() { find s/claimed -name "*[!0-9]${pid}[!0-9]*" | grep -q . || ! kill -0 $child 2>/dev/null; }
 until_true claimed
 kill -9 $worker1
-judged 4 5
+judged 3 5
 kill -INT $worker0
 wait $worker0 || :

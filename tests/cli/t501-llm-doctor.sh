@@ -31,7 +31,7 @@ grep -q "^authorization: Bearer $CANARY" requests || fail 'no key was sent'
 grep -q '"max_completion_tokens"' requests || fail 'not the name that OpenAI wants'
 grep -q '"developer"' requests || fail 'not the role that OpenAI wants'
 
-# Local servers: other names, no key, nobody's bill.
+# Local servers: other names, no key, no cost.
 serve <<END
 say ok
 END

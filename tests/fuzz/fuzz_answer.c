@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "family/lower.h"
 #include "lang/lang.h"
-#include "mind/anchors.h"
+#include "mind/spans.h"
 #include "mind/team_private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../unit/dev_headers.h"
 #include "base/arena.h"
-#include "base/embedded.h"
 #include "base/error.h"
 #include "base/str.h"
 #include "calibrate/ceilings_cuda.h"
@@ -169,8 +169,7 @@ static void load(struct bench *b, struct arena *a, struct loop_program *p,
                  struct loaded_program *out) {
     struct error err = {0};
     struct nvrtc_result r;
-    const char *const names[] = {"dev.h", "hone_types.h"};
-    const char *const texts[] = {embedded_text("dev.h"), embedded_text("hone_types.h")};
+    const struct dev_headers headers = dev_headers();
     const char *const options[] = {"--diag-suppress=161", "-lineinfo"};
     pass_prune(p);
     if (!pass_verify(p, &err))
@@ -178,9 +177,9 @@ static void load(struct bench *b, struct arena *a, struct loop_program *p,
     struct nvrtc_job job = {.source = print_cuda(a, p),
                             .name = "kernel.cu",
                             .arch = b->target.isa,
-                            .header_names = names,
-                            .header_texts = texts,
-                            .n_headers = 2,
+                            .header_names = headers.names,
+                            .header_texts = headers.texts,
+                            .n_headers = headers.n,
                             .options = options,
                             .n_options = 2};
     if (p->n_kernels > ENTRIES_MAX || p->n_buffers > BUFFERS_MAX) {

@@ -26,11 +26,11 @@ static float *hone_far_make(long count) {
 static void hone_far_run(const char *name, hone_dev_kernel kernel, void *const *arg, long grid,
                          long threads, long shared, long together) {
     struct hone_dev_launch launch = {name, kernel, arg, grid, (int)threads, shared, together};
-    long n = grid / together, gangs[] = {0, n / 2, n - 1};
+    long n = grid / together, groups[] = {0, n / 2, n - 1};
     hone_dev.launch = &launch;
     hone_dev.n_arrays = 0;
     for (int i = 0; i < 3; i++)
-        hone_dev_run_blocks(gangs[i] * together, together);
+        hone_dev_run_blocks(groups[i] * together, together);
     hone_dev.launch = NULL;
 }
 

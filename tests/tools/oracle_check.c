@@ -50,7 +50,7 @@ static bool open_visit(struct visit *v, struct error *err) {
 }
 
 static bool check_problem(struct visit *v, const struct problem *p, bool *ok, struct error *err) {
-    if (!oracle_plan_takes(p)) {
+    if (!oracle_plan_supports(p)) {
         printf("%-12s left to the host\n", p->name);
         return true;
     }

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/embedded.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "base/str.h"
+#include "dev_headers.h"
 #include "scratch.h"
 
 // Take the next line off `text`, without its newline.
@@ -247,7 +247,7 @@ static bool is_order(const char *word) {
     static const char *const names[] = {
         "hone_barrier(",      "hone_async_wait(", "hone_async_commit(",    "hone_mbarrier_",
         "hone_bulk_stored(",  "hone_warp_sync(",  "hone_wgmma_fence(",     "hone_fence_writes(",
-        "hone_wgmma_commit(", "hone_wgmma_wait(", "hone_cluster_barrier(", "hone_gang_barrier(",
+        "hone_wgmma_commit(", "hone_wgmma_wait(", "hone_cluster_barrier(", "hone_group_barrier(",
         "hone_turn_",         "hone_launch_wait("};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (starts_with(word, names[i]))
@@ -358,10 +358,6 @@ static void add_text(struct writer *w, struct fibre_text *t, int number) {
         str_reset(all[i]);
 }
 
-static void copy_header(struct arena *a, const struct fibre_program *p, const char *name) {
-    write_text(a, p->dir, name, embedded_text(name), strlen(embedded_text(name)));
-}
-
 void fibre_build(struct arena *a, const char *cc, struct fibre_program *p) {
     struct writer w = {.arena = a};
     struct error err = {0};
@@ -379,10 +375,9 @@ void fibre_build(struct arena *a, const char *cc, struct fibre_program *p) {
     str_puts(&w.out, "};\n    return argc > 5 ? texts[strtol(argv[5], NULL, 10)](argv) : 2;\n}\n");
     write_text(a, p->dir, "program.c", w.out.ptr, w.out.len);
     str_reset(&w.out);
-    copy_header(a, p, "dev.h");
-    copy_header(a, p, "dev_cpu.h");
-    copy_header(a, p, "dev_cpu_bulk.h");
-    copy_header(a, p, "hone_types.h");
+    const struct dev_headers h = dev_headers();
+    for (int i = 0; i < h.n; i++)
+        write_text(a, p->dir, h.names[i], h.texts[i], strlen(h.texts[i]));
     const char *main_text = file_read(a, "tests/tools/fibre_main.h", 1 << 20, &len, &err);
     cr_assert_not_null(main_text, "%s", err.text);
     write_text(a, p->dir, "fibre_main.h", main_text, len);

@@ -14,7 +14,7 @@ struct gpu_agreement {
     double host_s, gpu_s;
 };
 
-// Draw and compute one set on both sides. `o` must be one whose problem oracle_plan_takes().
+// Draw and compute one set on both sides. `o` must be one whose problem oracle_plan_supports().
 bool gpu_agreement(struct gpu_oracle *g, struct oracle *o, enum oracle_set set,
                    struct gpu_agreement *check, struct error *err);
 

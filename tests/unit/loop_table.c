@@ -23,21 +23,12 @@
 #include "search/progress.h"
 #include "search/tree.h"
 #include "store/store.h"
+#include "table_target.h"
 
 struct arena a;
 struct error err;
 static char dir[64];
-struct target target = {.name = "cpu",
-                        .device = "a table",
-                        .id = "table",
-                        .isa = "none",
-                        .n_threads = 2,
-                        .vector_bytes = 32,
-                        .l1_bytes = 32768,
-                        .l2_bytes = 1 << 20,
-                        .llc_bytes = 16 << 20,
-                        .top_clock_hz = 3e9,
-                        .cc = "cc"};
+struct target target = TABLE_TARGET;
 struct problem *problem;
 struct bound bound;
 

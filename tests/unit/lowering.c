@@ -10,8 +10,10 @@
 #include "base/str.h"
 #include "family/family.h"
 #include "family/moves.h"
+#include "family/program.h"
 #include "ir/inputs.h"
 #include "loop/execute.h"
+#include "loop/passes.h"
 
 struct problem *problem_from(struct arena *a, const char *text) {
     struct lang_source source = {.file = "test", .text = text, .len = strlen(text)};
@@ -22,6 +24,21 @@ struct problem *problem_from(struct arena *a, const char *text) {
     cr_assert(ok, "%s\n%s", text, diagnostics);
     cr_assert(file.n_problems == 1);
     return file.problems[0];
+}
+
+struct loop_program *program_from(struct arena *a, const struct problem *p, const struct target *t,
+                                  const char *block) {
+    struct lang_source source = {.file = "test", .text = arena_printf(a, "%s\n%s", p->text, block)};
+    struct lang_file file;
+    const char *diagnostics = "";
+    struct error err = {0};
+    source.len = strlen(source.text);
+    cr_assert(lang_parse(a, &source, &file, &diagnostics, &err), "%s", diagnostics);
+    cr_assert(lower_check(a, p, t, file.kernels[0], &err), "%s", err.text);
+    struct loop_program *loops = program_lower(a, p, t, file.kernels[0]);
+    pass_prune(loops);
+    cr_assert(pass_verify(loops, &err), "%s", err.text);
+    return loops;
 }
 
 struct target test_target(int vector_bytes) {

@@ -15,6 +15,10 @@
 // The one problem of a text; fails the test when it has a mistake.
 struct problem *problem_from(struct arena *a, const char *text);
 
+// The loop program of a problem's kernel block, legal and verified.
+struct loop_program *program_from(struct arena *a, const struct problem *p, const struct target *t,
+                                  const char *block);
+
 // A machine like the one that knobs were made for.
 struct target test_target(int vector_bytes);
 

@@ -47,7 +47,7 @@ Test(compile, keeps_objects_by_content) {
     struct compile_result other =
         compiled(&a, cache, "int f(void);\nint f(void) { return N + 1; }\n");
     cr_expect_str_neq(other.object, first.object);
-    // Nobody writes to this one: whoever opened it would wait for ever.
+    // Nothing writes to this one: opening it would wait for ever.
     cr_assert(unlink(first.object) == 0 && mkfifo(first.object, 0600) == 0);
     again = compiled(&a, cache, source);
     cr_expect_eq(again.outcome, COMPILE_OK);

@@ -71,7 +71,7 @@ static const char *first_family(struct arena *a, const char *text, bool simple) 
     return k.stages[0]->family;
 }
 
-// Whoever cannot use it, or asks for something simple, gets what there was before.
+// Stages that cannot use it, or ask for something simple, get what there was before.
 Test(conv_mma, is_the_default_where_it_is_legal) {
     struct arena a = {0};
     static const char plane[] = "problem p\nin x : f32[8, 64, 58, 58]\n"

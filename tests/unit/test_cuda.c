@@ -154,12 +154,12 @@ static const struct mutant_kernel kernels[] = {
      "y = tanh(sum(x, axis=0))\n",
      "stage y : reduce  threads 1  results 32  vec 1\n"},
     // Several blocks per row: rows that begin and end anywhere, in registers and shared memory, in
-    // clusters and in gangs that take one row after the other; axes with kept ones between.
+    // clusters and in block groups that take one row after the other; axes with kept ones between.
     {"problem odd\ndim M = 5, N = 1031\nin x : f32[M, N] ~ normal\nout y : f32[M, N]\n"
      "y = x / mean(abs(x), axis=1, keepdims=true)\n",
      "stage y : rowwise as blocks  threads 64  blocks 2  meet cluster  vec 4  unroll 1  "
      "keep register\n"},
-    {"problem gangs\ndim M = 5, N = 1291\nin x : f32[M, N] ~ normal\nout y : f32[M, N]\n"
+    {"problem groups\ndim M = 5, N = 1291\nin x : f32[M, N] ~ normal\nout y : f32[M, N]\n"
      "y = softmax(x)\n",
      "stage y : rowwise as blocks  threads 32  blocks 4  meet grid  rows 2  minblocks 4  vec 4  "
      "unroll 2  "

@@ -113,7 +113,7 @@ static double normal(struct rng *r) {
     return sqrt(-2 * log(1 - rng_unit(r))) * cos(6.283185307179586 * rng_unit(r));
 }
 
-// How long a call takes beside what it would alone; `memory` is what goes on from call to call.
+// How long a call takes against what it would alone; `memory` is what goes on from call to call.
 static double varied(struct rng *r, int kind, double *memory) {
     double jitter = exp(0.05 * normal(r)), u = rng_unit(r);
     switch (kind) {

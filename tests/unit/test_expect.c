@@ -63,7 +63,7 @@ Test(expect, compares_another_emitter_with_the_time_that_was_measured) {
 
 Test(expect, lets_a_run_hear_what_it_may) {
     struct finding cause = found("waves", 1.2), distance = found("reach", 2);
-    cr_assert(expect_hears(NULL, &cause) && expect_hears("findings", &cause));
-    cr_assert(!expect_hears("raw", &cause) && expect_hears("raw", &distance));
-    cr_assert(!expect_hears("none", &cause) && !expect_hears("none", &distance));
+    cr_assert(expect_uses_finding(NULL, &cause) && expect_uses_finding("findings", &cause));
+    cr_assert(!expect_uses_finding("raw", &cause) && expect_uses_finding("raw", &distance));
+    cr_assert(!expect_uses_finding("none", &cause) && !expect_uses_finding("none", &distance));
 }

@@ -4,11 +4,11 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "base/embedded.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "base/str.h"
+#include "dev_headers.h"
 #include "lowering.h"
 #include "record/plan.h"
 #include "scratch.h"
@@ -187,10 +187,9 @@ static int run_text(struct arena *a, const char *text, const char **said) {
     const char *harness = file_read(a, "tests/tools/far_main.h", 1 << 20, &len, &err);
     cr_assert_not_null(harness, "%s", err.text);
     put(a, dir, "far_main.h", harness);
-    put(a, dir, "dev.h", embedded_text("dev.h"));
-    put(a, dir, "dev_cpu.h", embedded_text("dev_cpu.h"));
-    put(a, dir, "dev_cpu_bulk.h", embedded_text("dev_cpu_bulk.h"));
-    put(a, dir, "hone_types.h", embedded_text("hone_types.h"));
+    const struct dev_headers headers = dev_headers();
+    for (int i = 0; i < headers.n; i++)
+        put(a, dir, headers.names[i], headers.texts[i]);
     put(a, dir, "far.c", text);
     int status = run(a, dir, said);
     scratch_remove(dir);

@@ -65,10 +65,10 @@ Test(finale, a_race_has_as_many_verdicts_as_there_is_time_for) {
 Test(finale, says_what_took_a_run_beyond_its_time) {
     struct arena a = {0};
     struct finale_times t = {.play_off_s = 0.8, .confirm_s = 3.5, .energy_s = 2.2};
-    cr_expect_null(finale_prolonged(&a, 8.6, 8, &t), "hardly");
-    cr_expect_str_eq(finale_prolonged(&a, 11.5, 8, &t),
+    cr_expect_null(finale_overrun_text(&a, 8.6, 8, &t), "hardly");
+    cr_expect_str_eq(finale_overrun_text(&a, 11.5, 8, &t),
                      "play-off 0.8 s, confirmation 1.3 s, energy of the champion 2.2 s");
-    cr_expect_str_eq(finale_prolonged(&a, 14, 8, &(struct finale_times){.confirm_s = 1}),
+    cr_expect_str_eq(finale_overrun_text(&a, 14, 8, &(struct finale_times){.confirm_s = 1}),
                      "what was under way 5.0 s, confirmation 1.0 s");
     arena_reset(&a);
 }

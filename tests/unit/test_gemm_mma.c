@@ -106,15 +106,7 @@ static void multiply_parts(const float *lhs, const float *rhs, float *result) {
             "out c : f32[M, N]\nc = a @ b\n");
     static const char text[] = "kernel for p on sm_90a\n"
                                "stage c : gemm as mma  tile 32x32x16  warps 2x1  stages 2\n";
-    struct lang_source source = {.file = "test", .text = arena_printf(&a, "%s\n%s", p->text, text)};
-    struct lang_file file;
-    const char *diagnostics = "";
-    source.len = strlen(source.text);
-    cr_assert(lang_parse(&a, &source, &file, &diagnostics, &err), "%s", diagnostics);
-    cr_assert(lower_check(&a, p, &t, file.kernels[0], &err), "%s", err.text);
-    struct loop_program *loops = program_lower(&a, p, &t, file.kernels[0]);
-    pass_prune(loops);
-    cr_assert(pass_verify(loops, &err), "%s", err.text);
+    struct loop_program *loops = program_from(&a, p, &t, text);
     void **data = arena_array(&a, void *, loops->n_buffers);
     data[0] = (void *)lhs;
     data[1] = (void *)rhs;

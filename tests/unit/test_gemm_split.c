@@ -89,18 +89,10 @@ static void multiply(const float *lhs, const float *rhs, float *result, int spli
         &a, "problem p\ndim M = 66, N = 70, K = 100\nin a : f32[M, K]\nin b : f32[K, N]\n"
             "out c : f32[M, N]\nc = a @ b\n");
     const char *text = arena_printf(&a,
-                                    "%s\nkernel for p on sm_90a\nstage c : gemm as wgmma  tile "
-                                    "64x64  warpgroups 1  stages 2  split %d\n",
-                                    p->text, split);
-    struct lang_source source = {.file = "test", .text = text};
-    struct lang_file file;
-    const char *diagnostics = "";
-    source.len = strlen(source.text);
-    cr_assert(lang_parse(&a, &source, &file, &diagnostics, &err), "%s", diagnostics);
-    cr_assert(lower_check(&a, p, &t, file.kernels[0], &err), "%s", err.text);
-    struct loop_program *loops = program_lower(&a, p, &t, file.kernels[0]);
-    pass_prune(loops);
-    cr_assert(pass_verify(loops, &err), "%s", err.text);
+                                    "kernel for p on sm_90a\nstage c : gemm as wgmma  tile 64x64  "
+                                    "warpgroups 1  stages 2  split %d\n",
+                                    split);
+    struct loop_program *loops = program_from(&a, p, &t, text);
     void **data = arena_array(&a, void *, loops->n_buffers);
     for (int i = 0; i < loops->n_buffers; i++) {
         const struct loop_buffer *b = loops->buffers[i];

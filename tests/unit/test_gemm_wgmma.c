@@ -134,7 +134,7 @@ Test(gemm_wgmma, fails_without_any_one_barrier_wait_or_guard, .timeout = 600) {
 static bool take_out(struct loop_block *b, int *n) {
     struct loop_stmt *before = NULL;
     for (struct loop_stmt *s = b->first; s; before = s, s = s->next) {
-        bool is_barrier = s->kind == LOOP_BARRIER || s->kind == LOOP_MEET;
+        bool is_barrier = s->kind == LOOP_BARRIER || s->kind == LOOP_GROUP_BARRIER;
         if ((is_barrier || mutants_is_order(s)) && --*n == 0) {
             *(before ? &before->next : &b->first) = s->next;
             b->last = s->next ? b->last : before;
@@ -260,7 +260,7 @@ Test(gemm_wgmma, what_it_cannot_do_is_refused_with_the_nearest_choice) {
         // f8 is multiplied as it is, or as f16 where it does not lie along K.
         {F8("f22", "M, K", "K, N", "a @ b"), "c : gemm as wgmma", ""},
         {F8("f32", "M, K", "N, K", "a @ b.T"), "c : gemm as wgmma", ""},
-        {F8("f22", "M, K", "N, K", "relu(a) @ b.T"), "c : gemm as wgmma", "stands in the way"},
+        {F8("f22", "M, K", "N, K", "relu(a) @ b.T"), "c : gemm as wgmma", "materialise it first"},
         {F8("f32", "M, K", "N, K", "a @ b.T"), "c : gemm as mma", "or of f8 ('accumulate f22')"},
         {F8("f22", "M, K", "K, N", "a @ b"), "c : gemm as mma",
          "mma multiplies f8e4m3 that lie side by side along K, and the right operand of c.f32 does "

@@ -11,7 +11,7 @@
 #include "gpu_agreement.h"
 #include "ir/inputs.h"
 #include "oracle/derived.h"
-#include "oracle/null_trial.h"
+#include "oracle/null_kernels.h"
 #include "oracle/oracle_plan.h"
 #include "parsed.h"
 
@@ -63,7 +63,7 @@ Test(gpu_oracle, agrees_with_the_interpreter_to_the_bit) {
         struct oracle o;
         oracle_init(&o, file.problems[i], 42);
         for (int set = 0; set < SET_SUMMED; set++) {
-            cr_assert(oracle_plan_takes(file.problems[i]), "%s", file.problems[i]->name);
+            cr_assert(oracle_plan_supports(file.problems[i]), "%s", file.problems[i]->name);
             g.budget_bytes = 0;
             if (set >= SET_DRAWN && !derived_exists(&o, (enum oracle_set)set))
                 continue;
@@ -112,7 +112,7 @@ Test(gpu_oracle, knows_every_operation_by_element) {
             if (info->types == OP_TYPES_TESTS && info->arity == 2 && n->op == OP_LT && ++n_tests)
                 n->op = (enum op)op;
         }
-        cr_assert(oracle_plan_takes(p), "%s", info->name);
+        cr_assert(oracle_plan_supports(p), "%s", info->name);
         p->name = info->name;
         expect_equal(&g, p, SET_DECLARED);
         expect_equal(&g, p, SET_INTEGERS);
@@ -211,7 +211,7 @@ Test(gpu_oracle, takes_the_worked_problems) {
         bool is_left = false;
         for (size_t k = 0; k < sizeof left / sizeof left[0]; k++)
             is_left = is_left || strcmp(p->name, left[k]) == 0;
-        cr_expect_eq(oracle_plan_takes(p), !is_left, "%s", p->name);
+        cr_expect_eq(oracle_plan_supports(p), !is_left, "%s", p->name);
         n_left += is_left;
     }
     cr_expect(files.gl_pathc >= 34 && n_left == 1, "%zu files, %d left", files.gl_pathc, n_left);
@@ -223,9 +223,9 @@ Test(gpu_oracle, leaves_to_the_host_what_it_does_not_know) {
     struct arena a = {0};
     struct problem *p = parsed(&a, "problem p\ndim N = 8\nin x : f32[N] ~ normal\n"
                                    "out y : f32[N]\ny = x * 2\n");
-    cr_expect(oracle_plan_takes(p));
+    cr_expect(oracle_plan_supports(p));
     p->graph.nodes[p->outputs[0].node].op = OP_RAGGED_SCATTER;
-    cr_expect(!oracle_plan_takes(p));
+    cr_expect(!oracle_plan_supports(p));
     arena_reset(&a);
 }
 
@@ -250,7 +250,7 @@ Test(gpu_oracle, finds_what_is_out_of_range) {
         struct gpu_agreement t;
         const struct problem *p = parsed(&a, texts[i]);
         oracle_init(&o, p, 42);
-        cr_assert(oracle_plan_takes(p));
+        cr_assert(oracle_plan_supports(p));
         cr_expect_not(gpu_agreement(&g, &o, SET_DECLARED, &t, &err), "%d", i);
         cr_expect_not_null(strstr(err.text, "out of range"), "%d: %s", i, err.text);
         oracle_reset(&o);
@@ -272,7 +272,7 @@ Test(gpu_oracle, leaves_doubtful_places_to_the_host) {
                    "out y : i64[M]\ny = argmax(x * 0 + x * 1e-30 / 1e30 + 0.3, axis=1)\n");
     open_fake(&b, &g);
     oracle_init(&o, p, 42);
-    cr_assert(oracle_plan_takes(p));
+    cr_assert(oracle_plan_supports(p));
     cr_expect_not(gpu_agreement(&g, &o, SET_DECLARED, &t, &err));
     cr_expect(err.kind == ERROR_UNSUPPORTED && strstr(err.text, "rounding decides"), "%s",
               err.text);
@@ -287,7 +287,7 @@ static void expect_null(struct gpu_oracle *g, const char *type, const char *line
     struct arena a = {0};
     struct error err = {0};
     struct oracle o;
-    struct null_trial on_device, on_host;
+    struct null_kernels on_device, on_host;
     const struct cuda *cu = &g->bench->cu;
     const struct problem *p = parsed(
         &a,
@@ -302,15 +302,15 @@ static void expect_null(struct gpu_oracle *g, const char *type, const char *line
     cr_assert(cu->allocate(&x, 2000) == 0 && cu->allocate(&e.high, 4000) == 0 &&
               cu->allocate(&e.low, 4000) == 0 && cu->allocate(&e.spread, 4000) == 0);
     oracle_fill(&o, SET_DECLARED, 0, (void *)x);  // the fake's device memory is ours
-    null_trial_start(&on_device);
-    null_trial_start(&on_host);
+    null_kernels_start(&on_device);
+    null_kernels_start(&on_host);
     cr_assert(gpu_oracle_compute(g, &request, &err) &&
                   gpu_oracle_null(g, &request, &on_device, &err),
               "%s", err.text);
     oracle_compute(&o, 1U << SET_DECLARED, 1);
     const void *inputs[] = {(const void *)x};
-    null_trial_on(&o, SET_DECLARED, inputs, &on_host);
-    const char *what = null_trial_text(&on_device), *host = null_trial_text(&on_host);
+    null_kernels_try(&o, SET_DECLARED, inputs, &on_host);
+    const char *what = null_kernels_text(&on_device), *host = null_kernels_text(&on_host);
     cr_expect(on_device.has_constants &&
               fabs(on_device.constants[0] - on_host.constants[0]) <= 1e-6);
     cr_expect_str_eq(what ? what : "no", expected, "%s: %s", line, what);

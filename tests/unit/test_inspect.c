@@ -209,9 +209,9 @@ Test(perf, counts_what_a_thread_does) {
 
 Test(perf, says_why_not) {
     struct arena a = {0};
-    cr_expect(strstr(perf_why(&a, ENOENT), "shows no counters"));
-    cr_expect(strstr(perf_why(&a, EACCES), "perf_event_paranoid is"));
-    cr_expect(strstr(perf_why(&a, ENOSYS), "without perf events"));
-    cr_expect(strstr(perf_why(&a, EMFILE), "perf_event_open: "));
+    cr_expect(strstr(perf_error_text(&a, ENOENT), "shows no counters"));
+    cr_expect(strstr(perf_error_text(&a, EACCES), "perf_event_paranoid is"));
+    cr_expect(strstr(perf_error_text(&a, ENOSYS), "without perf events"));
+    cr_expect(strstr(perf_error_text(&a, EMFILE), "perf_event_open: "));
     arena_reset(&a);
 }

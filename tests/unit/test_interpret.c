@@ -501,7 +501,7 @@ Test(interpret, exact_data_stays_exact) {
     cr_assert_eq(q.n_wrong, 0);
 }
 
-// ---- exactness does not hang on the order of a sum
+// ---- exactness does not depend on the order of a sum
 
 // A value that is rounded may be on either side of zero, and with it what a choice takes.
 Test(interpret, a_choice_that_rounding_decides_has_a_spread) {

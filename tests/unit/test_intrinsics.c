@@ -338,23 +338,23 @@ Test(intrinsics, verify_knows_what_a_row_asks_for) {
     arena_reset(&a);
 }
 
-// One thread of each of `gang` blocks arrives at the barrier of block `at`, which thread 0 made.
-static struct loop_program *arrivals(struct arena *a, int gang, int64_t at, bool meets,
+// One thread of each of `group` blocks arrives at the barrier of block `at`, which thread 0 made.
+static struct loop_program *arrivals(struct arena *a, int group, int64_t at, bool meets,
                                      bool ends_together) {
     struct loop_builder b, one;
     struct loop_program *p = loop_program_new(a);
     struct loop_size size = {1, NULL};
     struct loop_buffer *full = loop_shared_of(p, "full", DTYPE_I64, &size, 1);
-    struct loop_kernel *k = loop_kernel_new(p, "one", loop_int(a, gang), &b);
+    struct loop_kernel *k = loop_kernel_new(p, "one", loop_int(a, group), &b);
     const struct loop_expr *thread = loop_kernel_threads(p, k, 32), *zero = loop_int(a, 0);
-    k->gang = gang > 1 ? gang : 0;
-    k->is_cluster = gang > 1;
+    k->blocks_per_group = group > 1 ? group : 0;
+    k->is_cluster = group > 1;
     loop_open_if(&b, thread, loop_int(a, 1), &one);
     loop_intrinsic(&one, INTRINSIC_MBARRIER_INIT,
                    (struct loop_operand[]){{full, zero}, {NULL, loop_int(a, 2)}});
     loop_close(&b, &one);
     if (meets)
-        loop_meet(&b, NULL, NULL);
+        loop_group_barrier(&b, NULL, NULL);
     else
         loop_barrier(&b);
     loop_open_if(&b, thread, loop_int(a, 1), &one);
@@ -362,7 +362,7 @@ static struct loop_program *arrivals(struct arena *a, int gang, int64_t at, bool
                    (struct loop_operand[]){{full, zero}, {NULL, loop_int(a, at)}});
     loop_close(&b, &one);
     if (ends_together)
-        loop_meet(&b, NULL, NULL);
+        loop_group_barrier(&b, NULL, NULL);
     return p;
 }
 

@@ -144,7 +144,7 @@ Test(judging, a_finale_goes_on_where_it_was_killed) {
     cr_assert(j.judge(j.ctx, &a, &ranked, &result, &err), "%s", err.text);
     cr_assert(j.judge(j.ctx, &a, &game, &result, &err));
     struct judge_recorder second = {.inner = {.judge = ask}, .store = store, .run = run.id};
-    cr_assert(judging_recall(&a, &second, &root, &err));
+    cr_assert(judging_load_finale(&a, &second, &root, &err));
     cr_expect_eq(second.n_recalled, 1, "what nodes were ranked by is no part of it");
     j = judging_record(&second);
     cr_assert(j.judge(j.ctx, &a, &game, &result, &err));

@@ -67,7 +67,7 @@ Test(lease, can_be_given_and_taken_again) {
     lease_take(&l, 0);
     lease_take(&other, 0);
     cr_expect(l.is_held && !other.is_held);
-    lease_give(&l);
+    lease_release(&l);
     lease_take(&other, 0);
     cr_expect(other.is_held);
     lease_close(&other);

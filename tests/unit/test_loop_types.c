@@ -232,10 +232,11 @@ static const struct loop_expr *wrong(struct scene *s, int which) {
         e->buffer = wide;
         return e;
     case 12:
-        return loop_weave(a, LOOP_LANES_ODD, loop_broadcast(a, v, 4), loop_broadcast(a, six, 4), 4);
+        return loop_interleave(a, LOOP_LANES_ODD, loop_broadcast(a, v, 4),
+                               loop_broadcast(a, six, 4), 4);
     case 13:
-        return loop_weave(a, LOOP_LANES_SLID, loop_broadcast(a, v, 4), loop_broadcast(a, six, 4),
-                          4);
+        return loop_interleave(a, LOOP_LANES_SLID, loop_broadcast(a, v, 4),
+                               loop_broadcast(a, six, 4), 4);
     default: {
         struct loop_buffer *r = loop_register(s->program, "r", 2, 1);
         const struct loop_expr *at = loop_to_index(a, loop_cast(a, v, LOOP_I32), 0, 1);

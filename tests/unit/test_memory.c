@@ -23,6 +23,7 @@
 #include "model/bound.h"
 #include "parsed.h"
 #include "record/advice.h"
+#include "table_target.h"
 
 static struct arena a;
 static struct error err;
@@ -221,7 +222,7 @@ Test(memory, a_full_disk_loses_nothing) {
     cr_assert_eq(count("m.db", &(struct memory_filter){0}, NULL), 1);
 }
 
-// A process that was killed while it wrote leaves a journal, which whoever comes next rolls back,
+// A process that was killed while it wrote leaves a journal, which the next process rolls back,
 // also to read.
 Test(memory, a_writer_that_was_killed_leaves_what_was_there) {
     struct lesson l = sample("r1", 5, 1e-3);
@@ -411,17 +412,7 @@ Test(learn, sums_up_trials_by_move_with_races_and_failures) {
 
 // ---- advice
 
-static const struct target cpu = {.name = "cpu",
-                                  .device = "a CPU",
-                                  .id = "test",
-                                  .isa = "none",
-                                  .n_threads = 2,
-                                  .vector_bytes = 32,
-                                  .l1_bytes = 32768,
-                                  .l2_bytes = 1 << 20,
-                                  .llc_bytes = 16 << 20,
-                                  .top_clock_hz = 3e9,
-                                  .cc = "cc"};
+static const struct target cpu = TABLE_TARGET;
 
 // The lesson of a run on a problem whose champion was this block.
 static struct lesson taught(const char *text, const char *block) {
@@ -558,6 +549,29 @@ Test(advise, the_default_kernel_comes_before_what_should_be_slower) {
     d = (struct advice){.run = "r"};
     advise(&a, p, &cpu, &l, 1, &d);
     cr_assert(d.n_starts == 1 && !d.is_start_first);
+    arena_reset(&a);
+}
+
+// The closed form says by how much a sibling's block should be faster here. Where it errs by more
+// than that on most of the sibling's own blocks the default kernel comes first all the same.
+Test(advise, the_default_kernel_comes_first_where_the_closed_form_errs_by_more) {
+    struct lesson l = taught(SOFTMAX("s", "x", "y", "64", "128", "f32"), ROWS("vec 1  rows 1"));
+    struct problem *p = parsed(&a, SOFTMAX("s", "x", "y", "64", "256", "f32"));
+    struct lesson_block blocks[4] = {l.blocks[0]};
+    l.blocks = blocks;
+    l.n_blocks = 4;
+    l.speedup = 40;
+    for (int n_odd = 0; n_odd < 4; n_odd++) {
+        struct advice d = {.run = "r"};
+        for (int i = 1; i < 4;
+             i++)  // half as fast, which is what the closed form says but of odd ones
+            blocks[i] = (struct lesson_block){"a block of a hone to come", 2 * blocks[0].time_s,
+                                              blocks[0].prior - log(i <= n_odd ? 1e6 : 2)};
+        advise(&a, p, &cpu, &l, 1, &d);
+        cr_assert_eq(d.n_starts, n_odd > 1 ? 2 : 1);
+        cr_assert_eq(d.starts[0].is_default, n_odd > 1);
+        cr_assert_eq(d.is_start_first, n_odd <= 1);
+    }
     arena_reset(&a);
 }
 

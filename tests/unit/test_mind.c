@@ -12,20 +12,11 @@
 #include "mind/proposer.h"
 #include "record/move_kind.h"
 #include "record/run.h"
+#include "table_target.h"
 #include "tools/tool.h"
 
 static struct arena a;
-static struct target target = {.name = "cpu",
-                               .device = "a table",
-                               .id = "table",
-                               .isa = "none",
-                               .n_threads = 2,
-                               .vector_bytes = 32,
-                               .l1_bytes = 32768,
-                               .l2_bytes = 1 << 20,
-                               .llc_bytes = 16 << 20,
-                               .top_clock_hz = 3e9,
-                               .cc = "cc"};
+static struct target target = TABLE_TARGET;
 static struct search_node node;
 static struct rng rng;
 

@@ -8,6 +8,7 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "dev_headers.h"
 #include "gpu/nvrtc.h"
 #include "lowering.h"
 #include "ops/export_text.h"
@@ -21,17 +22,16 @@ static void compile(const struct nvrtc *n, const char *name, const char *arch, c
     struct arena a = {0};
     struct error err = {0};
     struct nvrtc_result r;
-    const char *const names[] = {"dev.h", "hone_types.h"};
-    const char *const texts[] = {embedded_text("dev.h"), embedded_text("hone_types.h")};
+    const struct dev_headers headers = dev_headers();
     // The plan's lines are not the compiler's.
     const char *options[3] = {"--diag-suppress=161"};
     bool is_made_for_it = strstr(source, arena_printf(&a, " on %s\n", arch)) != NULL;
     struct nvrtc_job job = {.source = source,
                             .name = name,
                             .arch = arch,
-                            .header_names = names,
-                            .header_texts = texts,
-                            .n_headers = 2,
+                            .header_names = headers.names,
+                            .header_texts = headers.texts,
+                            .n_headers = headers.n,
                             .options = options,
                             .n_options = 1};
     // The first of both leaves optimisations as they are.
@@ -83,10 +83,10 @@ static void compile_ours(const struct nvrtc *n, const char *name, const char *ar
     struct arena a = {0};
     struct error err = {0};
     struct nvrtc_result r;
-    const char *names[64], *texts[64];
+    const char *names[96], *texts[96];
     int n_headers = 0;
     for (const struct embedded_file *f = embedded_files; f->name; f++, n_headers++) {
-        cr_assert(n_headers < 64);
+        cr_assert(n_headers < 96);
         names[n_headers] = f->name;
         texts[n_headers] = f->text;
     }

@@ -317,7 +317,7 @@ Test(optimize, a_race_has_no_more_survivors_than_there_are_evaluations) {
     }
 }
 
-// A verdict of 10 TB of data would take hours: one kernel is judged beside the root.
+// A verdict of 10 TB of data would take hours: one kernel is judged besides the root.
 Test(optimize, one_of_the_opening_race_is_judged_where_a_verdict_takes_long) {
     for (int is_large = 0; is_large < 2; is_large++) {
         struct setting s = usual;

@@ -9,7 +9,7 @@
 #include "lang/lang.h"
 #include "oracle/derived.h"
 #include "oracle/describe_set.h"
-#include "oracle/null_trial.h"
+#include "oracle/null_kernels.h"
 #include "oracle/oracle_compare.h"
 #include "oracle/oracle_private.h"
 
@@ -207,10 +207,10 @@ Test(oracle, sees_problems_that_null_kernels_solve) {
                  cases[i].expression);
         struct fixture f;
         open_fixture(&f, text, SET_DECLARED);
-        struct null_trial t;
-        null_trial_start(&t);
-        null_trial_on(&f.oracle, SET_DECLARED, (const void *const *)f.inputs, &t);
-        const char *got = null_trial_text(&t);
+        struct null_kernels t;
+        null_kernels_start(&t);
+        null_kernels_try(&f.oracle, SET_DECLARED, (const void *const *)f.inputs, &t);
+        const char *got = null_kernels_text(&t);
         cr_expect((!got && !cases[i].want) || (got && !strcmp(got, cases[i].want)), "%s: %s",
                   cases[i].expression, got ? got : "none");
         close_fixture(&f);

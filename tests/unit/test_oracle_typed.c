@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "ir/interpret.h"
-#include "oracle/null_trial.h"
+#include "oracle/null_kernels.h"
 #include "oracle/oracle_compare.h"
 #include "parsed.h"
 
@@ -83,9 +83,9 @@ Test(oracle_typed, misses_are_counted_from_the_nearest_number_that_rounds_there)
         {DTYPE_F8E5M2, 4, 5, 0.5},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        cr_expect_eq(dtype_miss(rows[i].t, rows[i].v, rows[i].x), rows[i].miss, "%s %g of %g: %g",
-                     dtype_name(rows[i].t), rows[i].v, rows[i].x,
-                     dtype_miss(rows[i].t, rows[i].v, rows[i].x));
+        cr_expect_eq(dtype_rounding_distance(rows[i].t, rows[i].v, rows[i].x), rows[i].miss,
+                     "%s %g of %g: %g", dtype_name(rows[i].t), rows[i].v, rows[i].x,
+                     dtype_rounding_distance(rows[i].t, rows[i].v, rows[i].x));
 }
 
 // The honest computation passes on every set; the same in the storage type does not.
@@ -374,14 +374,14 @@ Test(oracle_typed, null_kernels_of_any_type) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct fixture f;
-        struct null_trial t;
+        struct null_kernels t;
         uint8_t x[64 * 8];
         const void *inputs[] = {x};
         open_fixture(&f, rows[i].text, SET_DECLARED);
         oracle_fill(&f.oracle, SET_DECLARED, 0, x);
-        null_trial_start(&t);
-        null_trial_on(&f.oracle, SET_DECLARED, inputs, &t);
-        const char *words = null_trial_text(&t);
+        null_kernels_start(&t);
+        null_kernels_try(&f.oracle, SET_DECLARED, inputs, &t);
+        const char *words = null_kernels_text(&t);
         cr_expect_str_eq(words ? words : "none", rows[i].words ? rows[i].words : "none");
         close_fixture(&f);
     }

@@ -54,7 +54,7 @@ static struct search_node node_of(int number, int parent) {
     };
 }
 
-// A run of so many nodes; each third one hangs on the root, the others on the one before.
+// A run of so many nodes; each third one is a child of the root, the others on the one before.
 static struct run_view view_of(struct search_node *nodes, int n_nodes, int champion) {
     for (int i = 0; i < n_nodes; i++)
         nodes[i] = node_of(i, i % 3 ? i - 1 : i ? 0 : -1);

@@ -164,7 +164,7 @@ Test(record, all_pairs_survive_the_json_form_of_a_measurement) {
     cr_expect_str_eq(n.raw.marks, ".xd.s");
     cr_expect(n.raw.subject_s[1] == 6 && n.raw.baseline_s[0] == 7);
 
-    // Whoever goes through the marks finds a time for each.
+    // There is a time for each of the marks.
     static const struct {
         const char *marks, *words;
     } cases[] = {

@@ -59,15 +59,7 @@ static void fold(const float *e, float *c) {
             "in e : f32[N]\nout c : f32[M]\nc = logsumexp(f32(a @ b.T) + e, axis=1)\n");
     static const char text[] = "kernel for p on sm_90a\n"
                                "stage c : rowgemm  tile 64x64  warpgroups 1\n";
-    struct lang_source source = {.file = "test", .text = arena_printf(&a, "%s\n%s", p->text, text)};
-    struct lang_file file;
-    const char *diagnostics = "";
-    source.len = strlen(source.text);
-    cr_assert(lang_parse(&a, &source, &file, &diagnostics, &err), "%s", diagnostics);
-    cr_assert(lower_check(&a, p, &t, file.kernels[0], &err), "%s", err.text);
-    struct loop_program *loops = program_lower(&a, p, &t, file.kernels[0]);
-    pass_prune(loops);
-    cr_assert(pass_verify(loops, &err), "%s", err.text);
+    struct loop_program *loops = program_from(&a, p, &t, text);
     static short zeros[N * K];
     void **data = arena_array(&a, void *, loops->n_buffers);
     for (int i = 4; i < loops->n_buffers; i++)

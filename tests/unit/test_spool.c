@@ -43,7 +43,7 @@ static bool claim(struct spool *s, struct spool_claim *c) {
 static enum spool_state look(struct spool *s, const char *id) {
     struct error err = {0};
     enum spool_state state;
-    cr_assert(spool_look(s, id, &state, &err), "%s", err.text);
+    cr_assert(spool_state_of(s, id, &state, &err), "%s", err.text);
     return state;
 }
 
@@ -500,7 +500,7 @@ Test(spool, knows_the_machines_and_when_they_lived) {
     cr_assert(list[0].is_live);
     cr_assert_str_eq(list[1].text, "old");
     cr_assert_not(list[1].is_live);
-    spool_beat(dir, "0123456789abcdef", NULL);
+    spool_heartbeat(dir, "0123456789abcdef", NULL);
     cr_assert(spool_machines(s, &a, &list, &n, &err), "%s", err.text);
     cr_assert(list[0].is_live && list[1].is_live);
     spool_close(s);

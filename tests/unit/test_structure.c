@@ -386,7 +386,7 @@ Test(structure, rows_of_an_embedding_are_those_of_its_ids) {
     cr_assert(interpret_rows_independent(p));
     compare_threads(p);
 
-    // An index out of range is found whoever meets it.
+    // An index out of range is found by every operation that meets it.
     float table[36] = {0};
     int32_t ids[64] = {[40] = 9};
     struct interpret_data data = {.inputs = {table, ids}};

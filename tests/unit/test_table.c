@@ -69,7 +69,7 @@ Test(table, reads_back_what_was_written) {
     arena_reset(&a);
 }
 
-// Whoever made it was killed within a line: the lines before stay.
+// Its writer was killed within a line: the lines before stay.
 Test(table, leaves_out_a_torn_line) {
     struct arena a = {0};
     struct error err = {0};

@@ -132,7 +132,7 @@ Test(target, a_cache_of_another_device_or_version_is_absent) {
         target_load_ceilings(&a, &again);
         cr_assert(not(again.ceilings.present));
     }
-    // Nobody writes to this one: whoever opened it would wait for ever.
+    // Nothing writes to this one: opening it would wait for ever.
     cr_assert(unlink(path) == 0 && mkfifo(path, 0600) == 0);
     target_load_ceilings(&a, &again);
     cr_assert(not(again.ceilings.present));

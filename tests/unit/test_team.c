@@ -10,7 +10,7 @@
 #include "build/compile_cuda.h"
 #include "family/lower.h"
 #include "lang/lang.h"
-#include "mind/anchors.h"
+#include "mind/spans.h"
 #include "mind/team_private.h"
 
 static struct arena a;
@@ -145,16 +145,16 @@ static const struct hypothesis two_spans = {
 static const char base[] = "a\nb\nc\nd\ne\nf\n";
 
 Test(team, spans_are_marked_and_replaced) {
-    cr_expect_str_eq(anchors_mark(&a, base, &two_spans),
+    cr_expect_str_eq(spans_mark(&a, base, &two_spans),
                      "a\n<<<IMPROVE one>>>\nb\n<<<END one>>>\nc\n<<<IMPROVE two>>>\nd\ne\n<<<END "
                      "two>>>\nf\n");
-    const char *text = anchors_apply(&a, base, &two_spans,
-                                     "Here:\n<<<IMPROVE two>>>\nX\nY\nZ\n<<<END two>>>\n"
-                                     "<<<IMPROVE one>>>\nB\n<<<END one>>>",
-                                     why, sizeof why);
+    const char *text = spans_apply(&a, base, &two_spans,
+                                   "Here:\n<<<IMPROVE two>>>\nX\nY\nZ\n<<<END two>>>\n"
+                                   "<<<IMPROVE one>>>\nB\n<<<END one>>>",
+                                   why, sizeof why);
     cr_assert_not_null(text, "%s", why);
     cr_expect_str_eq(text, "a\nB\nc\nX\nY\nZ\nf\n");
-    text = anchors_apply(&a, base, &two_spans, "<<<IMPROVE one>>>\n<<<END one>>>", why, sizeof why);
+    text = spans_apply(&a, base, &two_spans, "<<<IMPROVE one>>>\n<<<END one>>>", why, sizeof why);
     cr_expect_str_eq(text, "a\nc\nd\ne\nf\n", "a span may become empty");
 }
 
@@ -168,22 +168,20 @@ Test(team, edits_outside_of_the_spans_are_refused) {
         {"<<<IMPROVE one>>>\nX\n<<<END one>>>\n<<<IMPROVE one>>>\nY\n<<<END one>>>", "twice"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        cr_expect_null(anchors_apply(&a, base, &two_spans, rows[i].answer, why, sizeof why));
+        cr_expect_null(spans_apply(&a, base, &two_spans, rows[i].answer, why, sizeof why));
         cr_expect(strstr(why, rows[i].why), "row %zu: %s", i, why);
     }
-    cr_expect(anchors_outside_kept(&a, base, &two_spans, "a\n  BB\nc\nD\nf\n", why, sizeof why));
-    cr_expect(!anchors_outside_kept(&a, base, &two_spans, "a\nb\nC\nd\ne\nf\n", why, sizeof why));
+    cr_expect(spans_outside_kept(&a, base, &two_spans, "a\n  BB\nc\nD\nf\n", why, sizeof why));
+    cr_expect(!spans_outside_kept(&a, base, &two_spans, "a\nb\nC\nd\ne\nf\n", why, sizeof why));
     cr_expect(strstr(why, "lines 3 to 3 are outside"), "%s", why);
-    cr_expect(
-        !anchors_outside_kept(&a, base, &two_spans, "a\nb\nc\nd\ne\nf\ng\n", why, sizeof why));
-    cr_expect(
-        !anchors_outside_kept(&a, base, &two_spans, "z\na\nb\nc\nd\ne\nf\n", why, sizeof why));
+    cr_expect(!spans_outside_kept(&a, base, &two_spans, "a\nb\nc\nd\ne\nf\ng\n", why, sizeof why));
+    cr_expect(!spans_outside_kept(&a, base, &two_spans, "z\na\nb\nc\nd\ne\nf\n", why, sizeof why));
     // An answer with marks that repeats the text around them, and changes it.
-    cr_expect_null(anchors_apply(&a, "#pragma hone launch\nb\n",
-                                 &(struct hypothesis){.spans = {{"one", 2, 2}}, .n_spans = 1},
-                                 "```\n#pragma hone launch more\n<<<IMPROVE one>>>\nX\n<<<END "
-                                 "one>>>\n```\n",
-                                 why, sizeof why));
+    cr_expect_null(spans_apply(&a, "#pragma hone launch\nb\n",
+                               &(struct hypothesis){.spans = {{"one", 2, 2}}, .n_spans = 1},
+                               "```\n#pragma hone launch more\n<<<IMPROVE one>>>\nX\n<<<END "
+                               "one>>>\n```\n",
+                               why, sizeof why));
 }
 
 static bool read(const char *answer, const struct hypothesis *h, struct proposal *p) {
@@ -500,7 +498,7 @@ Test(team, a_prompt_names_every_emitter_of_the_target) {
     cr_expect(strstr(c, "- **map as tiles**: ") && strstr(c, "- **reduce**: "));
 }
 
-// Whoever works on a kernel block and wants source gets what the block becomes.
+// A role that works on a kernel block and wants source gets what the block becomes.
 Test(team, a_coder_of_source_is_given_the_source) {
     struct hypothesis h = {.cause = "c", .change = "d", .speedup = 2, .wants_source = true};
     const char *text = window_text(&a, &settings, &brief, ROLE_CODE, &h);
@@ -523,7 +521,7 @@ Test(team, feedback_is_words_unless_somebody_studies_it) {
     cr_expect(strstr(text, "thread_busy 0.5") && !strstr(text, "scalar code"));
     text = window_text(&a, &none, &brief, ROLE_PLAN, NULL);
     cr_expect(!strstr(text, "thread_busy") && !strstr(text, "scalar code"));
-    // What is not told is not told to whoever asks for it either.
+    // What is withheld is withheld from a role that asks for it, too.
     static const struct search_node *all[] = {&root, &node};
     brief.all = (struct node_list){all, 2};
     struct chat_call c = {"id", "findings", "{\"node\": 1}"};

@@ -1,4 +1,4 @@
-// The line for whoever waits: as wide as the terminal, and only on one.
+// The progress line: as wide as the terminal, and only on one.
 #include <criterion/criterion.h>
 #include <pty.h>
 #include <stdlib.h>

@@ -147,7 +147,7 @@ Test(tools, expect_of_arithmetic_what_its_share_of_the_time_is_worth) {
     cr_assert_eq(examine(&tool_fused, &b, &p, &f), 1);
     // A quarter of the time is arithmetic, and half of that goes.
     cr_expect_float_eq(f.expected_gain, 1 / (1 - 0.125), 1e-6, "%g", f.expected_gain);
-    // Where sums have units of their own, beside those of products, there is less to gain, or
+    // Where sums have units of their own, next to those of products, there is less to gain, or
     // nothing.
     target.ceilings.present = true;
     target.ceilings.fuse_gain = 1.5;

@@ -6,11 +6,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/embedded.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "base/rng.h"
+#include "dev_headers.h"
 #include "fibre.h"
 #include "loop/execute.h"
 #include "loop/loop_build.h"
@@ -173,7 +173,7 @@ static void add_vectors(struct world *w, int lanes) {
         open_case(w, lanes);
         const struct loop_expr *x = load(w, w->x[DTYPE_F32], lanes);
         const struct loop_expr *m = loop_binary(a, LOOP_LT, x, load(w, w->y[DTYPE_F32], lanes));
-        // Of numbers up to 1 or so: 4e-6 of a result that is beside 8.
+        // Of numbers up to 1 or so: 4e-6 of a result of about 8.
         const struct loop_expr *gelu = loop_unary(a, LOOP_GELU_QUICK, loop_unary(a, LOOP_TANH, x));
         gelu = loop_binary(a, LOOP_ADD, gelu, loop_broadcast(a, loop_real(a, 8), lanes));
         const struct loop_expr *one = loop_broadcast(a, loop_real(a, 1), lanes);
@@ -209,14 +209,14 @@ static void add_runs(struct world *w, int lanes) {
             const struct loop_expr *x = load(w, w->x[DTYPE_F32], lanes);
             const struct loop_expr *y = load(w, w->y[DTYPE_F32], lanes);
             close_case(
-                w, loop_weave(a, odd ? LOOP_LANES_ODD : LOOP_LANES_EVEN, x, y, run), DTYPE_F32, 1,
-                arena_printf(a, "%s runs of %d, %d lanes", odd ? "odd" : "even", run, lanes));
+                w, loop_interleave(a, odd ? LOOP_LANES_ODD : LOOP_LANES_EVEN, x, y, run), DTYPE_F32,
+                1, arena_printf(a, "%s runs of %d, %d lanes", odd ? "odd" : "even", run, lanes));
         }
     for (int by = 1; by < lanes && !w->threads; by *= 2) {
         open_case(w, lanes);
         const struct loop_expr *x = load(w, w->x[DTYPE_F32], lanes);
         const struct loop_expr *y = load(w, w->y[DTYPE_F32], lanes);
-        close_case(w, loop_weave(a, LOOP_LANES_SLID, x, y, by), DTYPE_F32, 1,
+        close_case(w, loop_interleave(a, LOOP_LANES_SLID, x, y, by), DTYPE_F32, 1,
                    arena_printf(a, "slid by %d, %d lanes", by, lanes));
     }
 }
@@ -505,15 +505,14 @@ Test(typed_text, nvrtc_compiles_it) {
     struct world *w = malloc(sizeof *w);
     struct error err = {0};
     make_world(w, true, false);
-    const char *const names[] = {"dev.h", "hone_types.h"};
-    const char *const texts[] = {embedded_text("dev.h"), embedded_text("hone_types.h")};
+    const struct dev_headers headers = dev_headers();
     const char *options[3] = {"--diag-suppress=161"};
     struct nvrtc_job job = {.source = print_cuda(&w->arena, w->program),
                             .name = "typed",
                             .arch = "sm_80",
-                            .header_names = names,
-                            .header_texts = texts,
-                            .n_headers = 2,
+                            .header_names = headers.names,
+                            .header_texts = headers.texts,
+                            .n_headers = headers.n,
                             .options = options,
                             .n_options = 1 + real_nvrtc_quick(&n, options + 1)};
     struct nvrtc_result r;

@@ -101,7 +101,8 @@ static void count_block(const struct loop_block *b, int *n) {
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             count_expr(all[i], n);
         n[FIBRE_GUARD] += s->kind == LOOP_IF;
-        n[FIBRE_BARRIER] += s->kind == LOOP_BARRIER || s->kind == LOOP_MEET || mutants_is_order(s);
+        n[FIBRE_BARRIER] +=
+            s->kind == LOOP_BARRIER || s->kind == LOOP_GROUP_BARRIER || mutants_is_order(s);
         for (int i = 0; i < INTRINSIC_OPERANDS_MAX && s->kind == LOOP_INTRINSIC; i++)
             count_expr(s->operand[i].index, n);
         count_block(&s->body, n);
@@ -124,7 +125,7 @@ static void check_mutants(struct text_subject *s, const struct fibre_text *t, co
 static bool is_kind(const struct loop_stmt *s, enum fibre_kind kind) {
     if (kind == FIBRE_GUARD)
         return s->kind == LOOP_IF;
-    return s->kind == LOOP_BARRIER || s->kind == LOOP_MEET || mutants_is_order(s);
+    return s->kind == LOOP_BARRIER || s->kind == LOOP_GROUP_BARRIER || mutants_is_order(s);
 }
 
 // Take guard or barrier number `*n` (in the order of the text) out of the loops.
@@ -157,7 +158,7 @@ static bool races_without(struct text_subject *s, const char *stages, enum fibre
     if (kind == FIBRE_GUARD)
         return error < 0 && strstr(message, "is written by two");
     return error < 0 && (strstr(message, "before a barrier after another") ||
-                         strstr(message, "before whoever wrote it has fenced it") ||
+                         strstr(message, "before its writer has fenced it") ||
                          strstr(message, "while another block writes it"));
 }
 

@@ -60,7 +60,7 @@ HONE_KERNEL(64) y_persistent(const float *__restrict__ x, const float *__restric
         float c0_v = c0[i_2 * H + i];
         y_c[e] = c0_v;
     }
-    hone_gang_barrier(&meetings[0], 8);
+    hone_group_barrier(&meetings[0], 8);
     for (int step = 0; step < 8; step++) {
         int parity = step % 2;
         #pragma unroll
@@ -116,7 +116,7 @@ HONE_KERNEL(64) y_persistent(const float *__restrict__ x, const float *__restric
                 y[step * 40 + at_row * 8 * H + column] = h_next;
             }
         }
-        hone_gang_barrier(&meetings[0], 8);
+        hone_group_barrier(&meetings[0], 8);
     }
     for (int e = own; e < 240; e += 512) {
         cn[e] = y_c[e];

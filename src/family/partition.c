@@ -1,11 +1,11 @@
 // Sizes of a block from the grain, and the kernel whose blocks walk them.
-#include "family/deal.h"
+#include "family/partition.h"
 
 // Of a vector that is one.
 enum { LANES_MIN = 4 };
 
-struct deal deal_out(const struct space *space, int n_groups, int64_t grain) {
-    struct deal d = {.n_rows = 1, .n_columns = space->count[n_groups - 1]};
+struct partition partition_space(const struct space *space, int n_groups, int64_t grain) {
+    struct partition d = {.n_rows = 1, .n_columns = space->count[n_groups - 1]};
     for (int i = 0; i < n_groups - 1; i++)
         d.n_rows *= space->count[i];
     d.columns = d.n_columns < grain ? d.n_columns : grain;
@@ -37,7 +37,7 @@ static void sweep_halving(struct scope *s, const struct sweep *w, sweep_fn fn, v
 }
 
 // What lies before k->begin and from k->end on, element by element; between them by vectors.
-static void sweep_edges(struct scope *s, const struct sweep *w, const struct deal_kernel *k,
+static void sweep_edges(struct scope *s, const struct sweep *w, const struct partition_kernel *k,
                         sweep_fn fn, void *ctx) {
     struct arena *a = s->lowering->arena;
     const struct loop_expr *at[4] = {w->begin, loop_int(a, k->begin), loop_int(a, k->end), w->end};
@@ -58,10 +58,11 @@ static void sweep_edges(struct scope *s, const struct sweep *w, const struct dea
     }
 }
 
-void deal_kernel(struct lowering *l, const struct deal_kernel *k, sweep_fn fn, void *ctx) {
+void partition_kernel(struct lowering *l, const struct partition_kernel *k, sweep_fn fn,
+                      void *ctx) {
     struct arena *a = l->arena;
     const struct space *space = &l->space;
-    struct deal d = deal_out(space, k->n_groups, k->grain);
+    struct partition d = partition_space(space, k->n_groups, k->grain);
     int last = k->n_groups - 1;
 
     struct scope outer = {.lowering = l, .lane_group = -1, .lanes = 1};

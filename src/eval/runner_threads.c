@@ -7,7 +7,7 @@
 //
 // Waiting for the next step spins for some 30 µs and then sleeps; waiting for the next
 // call sleeps at once, because another runner may be timed in the meantime.
-#include "eval/crew.h"
+#include "eval/runner_threads.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ enum {
     OWN_BYTES = 16 << 10,
 };
 
-struct crew_step {
+struct runner_threads_step {
     const struct plan_step *step;  // NULL: clear `buffer`
     int index;                     // of `step` in the plan
     int buffer;                    // of a fill or a clearing
@@ -44,12 +44,12 @@ struct crew_step {
     int64_t grid, chunk;
 };
 
-struct crew {
+struct runner_threads {
     struct control *control;
-    const struct crew_plan *plan;
+    const struct runner_threads_plan *plan;
     const struct layout *layout;
     int n_threads;
-    struct crew_step steps[CONTROL_STEPS_MAX];
+    struct runner_threads_step steps[CONTROL_STEPS_MAX];
     int n_steps;
     char *stacks;  // of all threads, each with a stack for signals and a guard below it
 
@@ -64,8 +64,8 @@ struct crew {
     int64_t step_start_ns;         // of the step in progress; likewise
 };
 
-struct crew_member {
-    struct crew *crew;
+struct runner_threads_member {
+    struct runner_threads *crew;
     int index;
     uint64_t busy_ns;
 };
@@ -106,13 +106,14 @@ static void fp_restore(uint32_t control) {
 #endif
 }
 
-static void *pointer(const struct crew *c, int buffer) {
+static void *pointer(const struct runner_threads *c, int buffer) {
     uint32_t slot = c->slot;
     return (char *)(uintptr_t)c->control->base[layout_base(c->layout, buffer, (int)slot)] +
            layout_lead(c->layout, buffer, (int)slot);
 }
 
-static void fill_block(const struct crew *c, const struct crew_step *s, int64_t block) {
+static void fill_block(const struct runner_threads *c, const struct runner_threads_step *s,
+                       int64_t block) {
     int64_t from = block * FILL_BYTES, size = c->layout->buffers[s->buffer].size_bytes;
     int64_t to = from + FILL_BYTES < size ? from + FILL_BYTES : size;
     char *bytes = pointer(c, s->buffer);
@@ -142,12 +143,13 @@ enum { FEW = 5, MANY = 24 };
 _Static_assert(PLAN_ARGS_MAX == 10 * 64, "most_fn takes as many");
 
 // What a function takes, and nothing beyond that up to `n`.
-static void collect(const struct crew *c, const struct plan_step *s, void **a, int n) {
+static void collect(const struct runner_threads *c, const struct plan_step *s, void **a, int n) {
     for (int i = 0; i < n; i++)
         a[i] = i < s->n_args ? pointer(c, s->args[i]) : NULL;
 }
 
-static void run_few(const struct crew *c, const struct crew_step *s, int64_t from, int64_t to) {
+static void run_few(const struct runner_threads *c, const struct runner_threads_step *s,
+                    int64_t from, int64_t to) {
     void *a[FEW];
     few_fn f = (few_fn)c->plan->functions[s->index];
     collect(c, s->step, a, FEW);
@@ -155,7 +157,8 @@ static void run_few(const struct crew *c, const struct crew_step *s, int64_t fro
         f((long)b, ARGS4(a, 0), a[4]);
 }
 
-static void run_many(const struct crew *c, const struct crew_step *s, int64_t from, int64_t to) {
+static void run_many(const struct runner_threads *c, const struct runner_threads_step *s,
+                     int64_t from, int64_t to) {
     void *a[MANY];
     many_fn f = (many_fn)c->plan->functions[s->index];
     collect(c, s->step, a, MANY);
@@ -163,7 +166,8 @@ static void run_many(const struct crew *c, const struct crew_step *s, int64_t fr
         f((long)b, ARGS16(a, 0), ARGS4(a, 16), ARGS4(a, 20));
 }
 
-static void run_most(const struct crew *c, const struct crew_step *s, int64_t from, int64_t to) {
+static void run_most(const struct runner_threads *c, const struct runner_threads_step *s,
+                     int64_t from, int64_t to) {
     void *a[PLAN_ARGS_MAX];
     most_fn f = (most_fn)c->plan->functions[s->index];
     collect(c, s->step, a, PLAN_ARGS_MAX);
@@ -172,14 +176,16 @@ static void run_most(const struct crew *c, const struct crew_step *s, int64_t fr
           ARGS64(a, 320), ARGS64(a, 384), ARGS64(a, 448), ARGS64(a, 512), ARGS64(a, 576));
 }
 
-static void run_call(const struct crew *c, const struct crew_step *s, int64_t from, int64_t to) {
+static void run_call(const struct runner_threads *c, const struct runner_threads_step *s,
+                     int64_t from, int64_t to) {
     void *a[CALL_BUFFERS_MAX];
     collect(c, s->step, a, CALL_BUFFERS_MAX);
     for (int64_t b = from; b < to; b++)
         blas_block(c->plan->blas, s->step->call, c->n_threads, b, a);
 }
 
-static void run_blocks(const struct crew *c, const struct crew_step *s, int64_t from, int64_t to) {
+static void run_blocks(const struct runner_threads *c, const struct runner_threads_step *s,
+                       int64_t from, int64_t to) {
     if (!s->step || s->step->kind == STEP_FILL)
         for (int64_t b = from; b < to; b++)
             fill_block(c, s, b);
@@ -193,7 +199,8 @@ static void run_blocks(const struct crew *c, const struct crew_step *s, int64_t 
         run_most(c, s, from, to);
 }
 
-static void run_checked(struct crew *c, const struct crew_step *s, int64_t from, int64_t to) {
+static void run_checked(struct runner_threads *c, const struct runner_threads_step *s, int64_t from,
+                        int64_t to) {
     uint32_t before = fp_control();
     run_blocks(c, s, from, to);
     if (fp_control() == before)
@@ -203,20 +210,20 @@ static void run_checked(struct crew *c, const struct crew_step *s, int64_t from,
 }
 
 // Has this call ended (perhaps with later ones after it)?
-static bool is_over(const struct crew *c, uint32_t call) {
+static bool is_over(const struct runner_threads *c, uint32_t call) {
     return (int32_t)(c->completed - call) >= 0;
 }
 
 // The ticket comes last: with it the step can be run to its end by others at once, and
 // what is stored after it would come too late.
-static void open_step(struct crew *c, uint32_t phase) {
+static void open_step(struct runner_threads *c, uint32_t phase) {
     c->n_finished = 0;
     c->phase = phase;
     c->ticket = (uint64_t)phase << BLOCK_BITS;
     futex_wake_all(&c->phase);
 }
 
-static void end_call(struct crew *c, uint32_t call, uint32_t next_phase) {
+static void end_call(struct runner_threads *c, uint32_t call, uint32_t next_phase) {
     c->completed = call;
     c->phase = next_phase;
     futex_wake_all(&c->phase);
@@ -224,7 +231,7 @@ static void end_call(struct crew *c, uint32_t call, uint32_t next_phase) {
     futex_wake_all(&c->control->done);
 }
 
-static void finish_step(struct crew *c, uint32_t phase, uint32_t call) {
+static void finish_step(struct runner_threads *c, uint32_t phase, uint32_t call) {
     int64_t now_ns = clock_now_ns();
     c->control->step_ns[phase - c->first_phase] = (uint64_t)(now_ns - c->step_start_ns);
     c->step_start_ns = now_ns;
@@ -236,8 +243,8 @@ static void finish_step(struct crew *c, uint32_t phase, uint32_t call) {
 }
 
 // Blocks of the step in progress until there are none left; how many we ran of which phase.
-static int64_t take_blocks(struct crew_member *m, uint32_t call, uint32_t *phase) {
-    struct crew *c = m->crew;
+static int64_t take_blocks(struct runner_threads_member *m, uint32_t call, uint32_t *phase) {
+    struct runner_threads *c = m->crew;
     int64_t n_ran = 0;
     uint64_t ticket = c->ticket;
     *phase = (uint32_t)(ticket >> BLOCK_BITS);
@@ -245,7 +252,7 @@ static int64_t take_blocks(struct crew_member *m, uint32_t call, uint32_t *phase
         uint32_t index = *phase - c->first_phase;
         int64_t from = (int64_t)(ticket & UINT32_MAX);
         // An index beyond the steps: the ticket is the last of a call that has just ended.
-        const struct crew_step *s = &c->steps[index < (uint32_t)c->n_steps ? index : 0];
+        const struct runner_threads_step *s = &c->steps[index < (uint32_t)c->n_steps ? index : 0];
         if (index >= (uint32_t)c->n_steps || from >= s->grid)
             break;
         int64_t to = from + s->chunk < s->grid ? from + s->chunk : s->grid;
@@ -258,15 +265,15 @@ static int64_t take_blocks(struct crew_member *m, uint32_t call, uint32_t *phase
     return n_ran;
 }
 
-static void wait_for_next_step(struct crew *c, uint32_t phase) {
+static void wait_for_next_step(struct runner_threads *c, uint32_t phase) {
     for (int i = 0; i < SPINS && c->phase == phase; i++)
         relax();
     while (c->phase == phase)
         futex_wait(&c->phase, phase, -1);
 }
 
-static void take_part(struct crew_member *m, uint32_t call) {
-    struct crew *c = m->crew;
+static void take_part(struct runner_threads_member *m, uint32_t call) {
+    struct runner_threads *c = m->crew;
     while (!is_over(c, call)) {
         uint32_t phase;
         int64_t start_ns = clock_now_ns();
@@ -283,8 +290,8 @@ static void take_part(struct crew_member *m, uint32_t call) {
 }
 
 // The first thread that sees a call opens it; the others wait that moment.
-static void join_call(struct crew_member *m, uint32_t call) {
-    struct crew *c = m->crew;
+static void join_call(struct runner_threads_member *m, uint32_t call) {
+    struct runner_threads *c = m->crew;
     uint32_t last = call - 1;
     if (atomic_compare_exchange_strong(&c->claimed, &last, call)) {
         c->slot = c->control->slot % (uint32_t)c->layout->n_slots;
@@ -322,10 +329,10 @@ static __attribute__((noinline, no_sanitize("address", "undefined"))) void clear
 }
 
 static void *member_main(void *argument) {
-    struct crew_member *m = argument;
+    struct runner_threads_member *m = argument;
     struct control *control = m->crew->control;
     pin(m->index);
-    char *alt_stack = m->crew->stacks + crew_stack_begin(m->index);
+    char *alt_stack = m->crew->stacks + runner_threads_stack_begin(m->index);
     stack_t alt = {.ss_sp = alt_stack, .ss_size = ALT_STACK_BYTES};
     sigaltstack(&alt, NULL);
     control->rest[m->index] = ((uint64_t)(uintptr_t)__builtin_frame_address(0) - OWN_BYTES) & -64;
@@ -342,7 +349,7 @@ static void *member_main(void *argument) {
     return NULL;
 }
 
-static void add_step(struct crew *c, struct crew_step s) {
+static void add_step(struct runner_threads *c, struct runner_threads_step s) {
     int64_t chunk = s.grid / (c->n_threads * (int64_t)CHUNKS_PER_THREAD);
     s.chunk = chunk > 1 ? chunk : 1;
     c->steps[c->n_steps++] = s;
@@ -356,41 +363,41 @@ static uint64_t fill_word(const struct plan *p, const struct plan_step *s) {
     return plan_fill_word(p->buffers[s->fill_buffer].type, s->fill_value);
 }
 
-static void list_steps(struct crew *c) {
+static void list_steps(struct runner_threads *c) {
     const struct plan *p = c->plan->plan;
     for (int i = 0; i < p->n_buffers; i++)
         if (p->buffers[i].is_zeroed)
-            add_step(c, (struct crew_step){.buffer = i, .grid = fill_grid(c->layout, i)});
+            add_step(c, (struct runner_threads_step){.buffer = i, .grid = fill_grid(c->layout, i)});
     for (int i = 0; i < p->n_steps; i++) {
         const struct plan_step *s = &p->steps[i];
         bool is_fill = s->kind == STEP_FILL;
         int64_t grid = is_fill                ? fill_grid(c->layout, s->fill_buffer)
                        : s->kind == STEP_CALL ? blas_blocks(s->call, c->n_threads)
                                               : s->grid;
-        add_step(c, (struct crew_step){.step = s,
-                                       .index = i,
-                                       .buffer = s->fill_buffer,
-                                       .word = is_fill ? fill_word(p, s) : 0,
-                                       .grid = grid});
+        add_step(c, (struct runner_threads_step){.step = s,
+                                                 .index = i,
+                                                 .buffer = s->fill_buffer,
+                                                 .word = is_fill ? fill_word(p, s) : 0,
+                                                 .grid = grid});
     }
 }
 
-int64_t crew_address_bytes(int n_threads) {
+int64_t runner_threads_address_bytes(int n_threads) {
     return (int64_t)n_threads * (STACK_GUARD + STACK_BYTES);
 }
 
-int64_t crew_stack_begin(int thread) {
-    return crew_address_bytes(thread);
+int64_t runner_threads_stack_begin(int thread) {
+    return runner_threads_address_bytes(thread);
 }
 
-int64_t crew_stack_end(int thread) {
-    return crew_address_bytes(thread + 1);
+int64_t runner_threads_stack_end(int thread) {
+    return runner_threads_address_bytes(thread + 1);
 }
 
-static bool start_member(struct crew *c, int index, struct error *err) {
-    char *stack = c->stacks + crew_stack_begin(index) + STACK_GUARD;
-    struct crew_member *m = calloc(1, sizeof *m);
-    *m = (struct crew_member){.crew = c, .index = index};
+static bool start_member(struct runner_threads *c, int index, struct error *err) {
+    char *stack = c->stacks + runner_threads_stack_begin(index) + STACK_GUARD;
+    struct runner_threads_member *m = calloc(1, sizeof *m);
+    *m = (struct runner_threads_member){.crew = c, .index = index};
     pthread_attr_t attr;
     pthread_t thread;
     pthread_attr_init(&attr);
@@ -406,16 +413,17 @@ static bool start_member(struct crew *c, int index, struct error *err) {
     return !why || error_set(err, ERROR_IO, "start thread %d: %s", index, strerror(why));
 }
 
-bool crew_start(struct crew **out, const struct crew_spec *spec, struct error *err) {
+bool runner_threads_start(struct runner_threads **out, const struct runner_threads_spec *spec,
+                          struct error *err) {
     // Lives as long as the process.
-    struct crew *c = aligned_alloc(64, (sizeof *c + 63) / 64 * 64);
+    struct runner_threads *c = aligned_alloc(64, (sizeof *c + 63) / 64 * 64);
     memset(c, 0, sizeof *c);
     c->control = spec->control;
     c->plan = spec->plan;
     c->layout = spec->layout;
     c->n_threads = spec->n_threads;
     list_steps(c);
-    c->stacks = mmap(NULL, (size_t)crew_address_bytes(c->n_threads), PROT_NONE,
+    c->stacks = mmap(NULL, (size_t)runner_threads_address_bytes(c->n_threads), PROT_NONE,
                      MAP_SHARED | MAP_NORESERVE, spec->stacks, 0);
     if (c->stacks == MAP_FAILED)
         return error_set(err, ERROR_IO, "map stacks: %s", strerror(errno));
@@ -430,9 +438,9 @@ bool crew_start(struct crew **out, const struct crew_spec *spec, struct error *e
     return true;
 }
 
-bool crew_is_stack_overflow(const struct crew *c, const void *address) {
+bool runner_threads_is_stack_overflow(const struct runner_threads *c, const void *address) {
     const char *p = address;
-    if (!c || p < c->stacks || p >= c->stacks + (size_t)crew_address_bytes(c->n_threads))
+    if (!c || p < c->stacks || p >= c->stacks + (size_t)runner_threads_address_bytes(c->n_threads))
         return false;
     return (size_t)(p - c->stacks) % (STACK_GUARD + STACK_BYTES) < STACK_GUARD;
 }

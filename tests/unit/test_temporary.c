@@ -1,4 +1,4 @@
-#include "base/stray.h"
+#include "base/temporary.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -40,10 +40,10 @@ static void leave_behind(struct arena *a, const char *dir) {
     pid_t pid = fork();
     cr_assert_geq(pid, 0);
     if (pid == 0) {
-        char name[STRAY_MAX];
-        stray_name(name);
+        char name[TEMPORARY_MAX];
+        temporary_name(name);
         make_file(a, dir, name, 0);
-        stray_name(name);
+        temporary_name(name);
         make_file(a, make_dir(a, dir, name, 0), "inside", 0);
         kill(getpid(), SIGKILL);
     }
@@ -63,15 +63,15 @@ static int count(struct arena *a, const char *dir) {
 Test(stray, of_the_dead_is_removed_and_of_the_living_is_not) {
     struct arena a = {0};
     const char *dir = scratch_make(&a);
-    char name[STRAY_MAX];
-    stray_name(name);
+    char name[TEMPORARY_MAX];
+    temporary_name(name);
     const char *ours = make_file(&a, dir, name, 0);
     leave_behind(&a, dir);
     cr_assert_eq(count(&a, dir), 3);
-    stray_tidy(dir);
+    temporary_remove_dead(dir);
     cr_expect_eq(count(&a, dir), 1);
     cr_expect(file_exists(ours));
-    stray_tidy("/nonexistent");
+    temporary_remove_dead("/nonexistent");
     scratch_remove(dir);
     arena_reset(&a);
 }
@@ -81,7 +81,7 @@ Test(stray, of_other_machines_is_removed_when_it_is_old) {
     const char *dir = scratch_make(&a);
     const char *fresh = make_dir(&a, dir, ".new-00000000-1-1-abcdef", 60);
     const char *old = make_dir(&a, dir, ".new-00000000-1-2-abcd09", 7200);
-    stray_tidy(dir);
+    temporary_remove_dead(dir);
     cr_expect(file_exists(fresh));
     cr_expect_not(file_exists(old));
     scratch_remove(dir);
@@ -108,7 +108,7 @@ Test(stray, leaves_what_is_called_otherwise) {
     const char *dir = scratch_make(&a);
     for (int i = 0; i < N; i++)
         make_file(&a, dir, names[i], 1000000);
-    stray_tidy(dir);
+    temporary_remove_dead(dir);
     cr_expect_eq(count(&a, dir), N);
     scratch_remove(dir);
     arena_reset(&a);

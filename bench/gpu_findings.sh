@@ -1,12 +1,12 @@
 #!/bin/bash
-# gpu_eyes.sh HONE --ncu [PROBLEM...]: the default kernel of each problem (default: five) counted by
+# gpu_findings.sh HONE --ncu [PROBLEM...]: the default kernel of each problem (default: five) counted by
 # `ncu --set full` and by us, in a process that stays: seconds of both, with the start of the process
 # (cold) and without (warm, median of 5), and how many counters are within 2% of each other.
-# gpu_eyes.sh HONE [PROGRAM...]: does `hone profile` name the fault of programs that have one, and keep
+# gpu_findings.sh HONE [PROGRAM...]: does `hone profile` name the fault of programs that have one, and keep
 # still about their twins? Needs a card and nvcc; about 2 s for each of the programs of
 # tests/gpu/pathologies. PROGRAM is "07-0" for the sick one of pair 07, "07-1" for its twin. KEEP=DIR keeps
 # what was measured as DIR/PROGRAM.json; PROGRAMS=DIR has programs that are compiled already.
-# gpu_eyes.sh HONE --again DIR [PROGRAM...]: the same of what was kept, by the tools as they are now; no card.
+# gpu_findings.sh HONE --again DIR [PROGRAM...]: the same of what was kept, by the tools as they are now; no card.
 set -u
 hone=$1
 shift

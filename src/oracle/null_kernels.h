@@ -6,14 +6,14 @@
 #include "oracle/oracle.h"
 
 enum null_kernel { NULL_ZEROS, NULL_COPY, NULL_CONSTANT, NULL_COUNT };
-struct null_trial {
+struct null_kernels {
     unsigned passing;  // a bit for each that has passed so far
     bool has_constants;
     double constants[OUTPUTS_MAX];
 };
-void null_trial_start(struct null_trial *t);
+void null_kernels_start(struct null_kernels *t);
 // `inputs`: the set's data.
-void null_trial_on(const struct oracle *o, enum oracle_set set, const void *const *inputs,
-                   struct null_trial *t);
+void null_kernels_try(const struct oracle *o, enum oracle_set set, const void *const *inputs,
+                      struct null_kernels *t);
 // What the first of those that are left does ("writing zeros"); NULL: none is left.
-const char *null_trial_text(const struct null_trial *t);
+const char *null_kernels_text(const struct null_kernels *t);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# cpu_eyes.sh HONE [NUMBER...]: do the tools for a CPU name the fault of kernels that have one, and keep
+# cpu_findings.sh HONE [NUMBER...]: do the tools for a CPU name the fault of kernels that have one, and keep
 # still about their twins? Judges the pairs of tests/cpu/pathologies as any candidate, after
 # calibrating (CALIBRATED=yes: ceilings in XDG_CACHE_HOME hold); screened, two to ten seconds each. What is in the code shows on a machine that does something
 # else as well; what threads do to one another, and gains, only on one that does not: these are left
@@ -64,7 +64,7 @@ widened() {
     fi ;;
     esac
 }
-# A processor that adds beside its products loses nothing by doing both apart: such a pair has no fault there.
+# A processor that adds in parallel to its products loses nothing by doing both apart: such a pair has no fault there.
 fuse_gain=$(sed -n 's/.*"fuse_gain": \([0-9.]*\).*/\1/p' "$XDG_CACHE_HOME"/hone/ceilings/*.json 2>/dev/null | head -n 1)
 has_no_fault() {
     [ "$1" = fused ] && awk -v gain="${fuse_gain:-2}" 'BEGIN { exit !(gain < 1.15) }'

@@ -7,14 +7,14 @@
 #include "eval/control.h"
 
 struct blas;
-struct crew;
+struct runner_threads;
 struct error;
 
 // What a step runs for each block: a candidate's function over pointers, or (NULL) our
 // own fill of one buffer.
 typedef void (*block_fn)(void);
 
-struct crew_plan {
+struct runner_threads_plan {
     const struct plan *plan;
     const struct blas *blas;             // for steps that call it
     block_fn functions[PLAN_STEPS_MAX];  // filled in after the threads were made
@@ -25,22 +25,23 @@ struct crew_plan {
 //
 // Their stacks are in the memory file `stacks`, which the judge has too: it takes away what a call
 // left there.
-struct crew_spec {
+struct runner_threads_spec {
     struct control *control;
-    const struct crew_plan *plan;
+    const struct runner_threads_plan *plan;
     const struct layout *layout;
     int n_threads;
     int stacks;  // descriptor
 };
-bool crew_start(struct crew **out, const struct crew_spec *spec, struct error *err);
+bool runner_threads_start(struct runner_threads **out, const struct runner_threads_spec *spec,
+                          struct error *err);
 
 // What one thread has in their file, guard and stack for signals included: where it begins and
 // ends.
-int64_t crew_stack_begin(int thread);
-int64_t crew_stack_end(int thread);
+int64_t runner_threads_stack_begin(int thread);
+int64_t runner_threads_stack_end(int thread);
 
 // Address space that so many threads take, and the size of that file.
-int64_t crew_address_bytes(int n_threads);
+int64_t runner_threads_address_bytes(int n_threads);
 
 // Does this address lie at the end of a thread's stack?
-bool crew_is_stack_overflow(const struct crew *crew, const void *address);
+bool runner_threads_is_stack_overflow(const struct runner_threads *crew, const void *address);

@@ -5,14 +5,14 @@
 #include "family/point.h"
 
 // Is much read from memory, and slow functions computed of it?
-bool ahead_is_worth(const struct region *r);
+bool prefetch_is_worth(const struct region *r);
 
 // Is so much read that it comes from memory, whatever is computed of it?
-bool ahead_is_long(const struct region *r);
+bool prefetch_is_long(const struct region *r);
 
 // Prefetch what the node's value will read further along the scope's lanes.
-void ahead_ask(struct scope *s, node_id n, const struct axis_map *map);
+void prefetch_value(struct scope *s, node_id n, const struct axis_map *map);
 
 // The same so many places further in a group of the space, the lanes' or another.
-void ahead_ask_by(struct scope *s, int group, int64_t distance, node_id n,
-                  const struct axis_map *map);
+void prefetch_value_by(struct scope *s, int group, int64_t distance, node_id n,
+                       const struct axis_map *map);

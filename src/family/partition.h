@@ -4,15 +4,15 @@
 
 #include "family/sweep.h"
 
-struct deal {
+struct partition {
     int64_t n_rows, n_columns;
     int64_t rows, columns;  // of one block
 };
 
 // The first `n_groups` groups of a space.
-struct deal deal_out(const struct space *space, int n_groups, int64_t grain);
+struct partition partition_space(const struct space *space, int n_groups, int64_t grain);
 
-struct deal_kernel {
+struct partition_kernel {
     const char *name;
     int n_groups;
     int64_t grain;
@@ -22,4 +22,4 @@ struct deal_kernel {
 };
 
 // A kernel that has `fn` build what is done at every point, in vectors along the innermost group.
-void deal_kernel(struct lowering *l, const struct deal_kernel *k, sweep_fn fn, void *ctx);
+void partition_kernel(struct lowering *l, const struct partition_kernel *k, sweep_fn fn, void *ctx);

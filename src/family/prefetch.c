@@ -1,16 +1,16 @@
 // Four KiB of f32 ahead (a KL loss of 2048 x 4096 on two cores of a Xeon: 3.3 ms, so 2.7 ms; half
 // as far or twice as far is the same).
-#include "family/ahead.h"
+#include "family/prefetch.h"
 
 enum { AHEAD = 1024, WORTH_BYTES = 16 << 20, LONG_BYTES = 4 << 20 };
 
-bool ahead_is_long(const struct region *r) {
+bool prefetch_is_long(const struct region *r) {
     struct region_work w;
     region_count(r, &w);
     return w.bytes_read >= LONG_BYTES;
 }
 
-bool ahead_is_worth(const struct region *r) {
+bool prefetch_is_worth(const struct region *r) {
     struct region_work w;
     region_count(r, &w);
     return w.slow_flops > 0 && w.bytes_read >= WORTH_BYTES;
@@ -26,8 +26,8 @@ static bool ask_leaf(void *ctx, node_id n, const struct axis_map *map) {
     return true;
 }
 
-void ahead_ask_by(struct scope *s, int group, int64_t distance, node_id n,
-                  const struct axis_map *map) {
+void prefetch_value_by(struct scope *s, int group, int64_t distance, node_id n,
+                       const struct axis_map *map) {
     struct arena *a = s->lowering->arena;
     struct scope later = *s;
     struct point_visit visit = {s->lowering->region, -1, ask_leaf, &later};
@@ -37,6 +37,6 @@ void ahead_ask_by(struct scope *s, int group, int64_t distance, node_id n,
     point_visit(&visit, n, map);
 }
 
-void ahead_ask(struct scope *s, node_id n, const struct axis_map *map) {
-    ahead_ask_by(s, s->lane_group, AHEAD, n, map);
+void prefetch_value(struct scope *s, node_id n, const struct axis_map *map) {
+    prefetch_value_by(s, s->lane_group, AHEAD, n, map);
 }

@@ -1,6 +1,6 @@
 // Marks go into a copy of the text; an answer is cut at its marks and put back. What stands around
 // the blocks of an answer must be the text itself, blanks aside.
-#include "mind/anchors.h"
+#include "mind/spans.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static size_t line_length(const char *at) {
     return len + (at[len] == '\n');
 }
 
-const char *anchors_mark(struct arena *a, const char *text, const struct hypothesis *h) {
+const char *spans_mark(struct arena *a, const char *text, const struct hypothesis *h) {
     struct str out = {0};
     int line = 1;
     for (const char *at = text; *at; line++) {
@@ -139,8 +139,8 @@ static const char *squeezed(struct arena *a, const char *text, size_t len) {
     return out;
 }
 
-bool anchors_outside_kept(struct arena *a, const char *text, const struct hypothesis *h,
-                          const char *changed, char *why, size_t size) {
+bool spans_outside_kept(struct arena *a, const char *text, const struct hypothesis *h,
+                        const char *changed, char *why, size_t size) {
     const char *at = squeezed(a, changed, strlen(changed));
     int line = 1, first = 1;
     for (const char *c = text, *from = text;; line++) {
@@ -209,8 +209,8 @@ static bool check_around(struct arena *a, const char *text, const struct hypothe
     return false;
 }
 
-const char *anchors_apply(struct arena *a, const char *text, const struct hypothesis *h,
-                          const char *answer, char *why, size_t size) {
+const char *spans_apply(struct arena *a, const char *text, const struct hypothesis *h,
+                        const char *answer, char *why, size_t size) {
     struct replacements r = {0};
     for (const char *at = answer; (at = strstr(at, "<<<IMPROVE "));)
         if (!take_block(a, h, &at, &r, why, size))

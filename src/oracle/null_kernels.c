@@ -1,6 +1,6 @@
 // Three guesses per output (zeros, a constant, a copy of an input), each dropped at the first set
 // that refutes it.
-#include "oracle/null_trial.h"
+#include "oracle/null_kernels.h"
 
 #include <stdlib.h>
 
@@ -22,11 +22,11 @@ static bool copy_passes(const struct oracle *o, const struct oracle_output *e, i
     return passes(e, values);
 }
 
-void null_trial_start(struct null_trial *t) {
-    *t = (struct null_trial){.passing = (1U << NULL_COUNT) - 1};
+void null_kernels_start(struct null_kernels *t) {
+    *t = (struct null_kernels){.passing = (1U << NULL_COUNT) - 1};
 }
 
-const char *null_trial_text(const struct null_trial *t) {
+const char *null_kernels_text(const struct null_kernels *t) {
     static const char *const words[NULL_COUNT] = {"writing zeros", "copying an input",
                                                   "writing one constant"};
     return t->passing ? words[__builtin_ctz(t->passing)] : NULL;
@@ -39,8 +39,8 @@ static double mean_of(const struct oracle_output *e) {
     return e->count ? dtype_round(e->type, sum / (double)e->count) : 0;
 }
 
-void null_trial_on(const struct oracle *o, enum oracle_set set, const void *const *inputs,
-                   struct null_trial *t) {
+void null_kernels_try(const struct oracle *o, enum oracle_set set, const void *const *inputs,
+                      struct null_kernels *t) {
     for (int i = 0; i < o->problem->n_outputs; i++) {
         const struct oracle_output *e = &o->sets[set].outputs[i];
         void *values = calloc((size_t)dtype_size(e->type, e->count) + 1, 1);

@@ -1,6 +1,6 @@
 // A name with its owner (owner.h) for every file in the making, and the sweep that removes those of
 // dead owners.
-#include "base/stray.h"
+#include "base/temporary.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,13 +19,13 @@
 static const char prefix[] = ".new-", letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
 enum { CHANCE = 6, STALE_S = 3600 };
 
-void stray_name(char name[STRAY_MAX]) {
+void temporary_name(char name[TEMPORARY_MAX]) {
     char owner[OWNER_MAX], chance[CHANCE + 1] = "";
     uint64_t bits = rng_entropy();
     for (int i = 0; i < CHANCE; i++, bits /= sizeof letters - 1)
         chance[i] = letters[bits % (sizeof letters - 1)];
     owner_self(owner);
-    snprintf(name, STRAY_MAX, "%s%s-%s", prefix, owner, chance);
+    snprintf(name, TEMPORARY_MAX, "%s%s-%s", prefix, owner, chance);
 }
 
 // The owner in such a name; false: it is none.
@@ -42,7 +42,7 @@ static bool read_name(const char *name, char owner[OWNER_MAX]) {
            strspn(owner + 8, "-0123456789") == n - 8 && strspn(chance + 1, letters) == CHANCE;
 }
 
-static bool is_stray(int directory, const char *name) {
+static bool is_temporary(int directory, const char *name) {
     char owner[OWNER_MAX];
     struct stat st;
     if (!read_name(name, owner))
@@ -53,12 +53,12 @@ static bool is_stray(int directory, const char *name) {
     return owner_is_dead(owner) || time(NULL) - st.st_mtime > STALE_S;
 }
 
-void stray_tidy(const char *directory) {
+void temporary_remove_dead(const char *directory) {
     char path[PATH_MAX];
     DIR *d = opendir(directory);
     for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
         struct error ignored = {0};
-        if (!is_stray(dirfd(d), e->d_name))
+        if (!is_temporary(dirfd(d), e->d_name))
             continue;
         snprintf(path, sizeof path, "%s/%s", directory, e->d_name);
         file_remove_tree(path, &ignored);
@@ -67,10 +67,10 @@ void stray_tidy(const char *directory) {
         closedir(d);
 }
 
-void stray_tidy_beside(const char *path) {
+void temporary_remove_dead_next_to(const char *path) {
     char directory[PATH_MAX];
     const char *slash = strrchr(path, '/');
     int len = slash ? (int)(slash - path) : 0;
     snprintf(directory, sizeof directory, "%.*s", len > 0 ? len : 1, slash ? path : ".");
-    stray_tidy(directory);
+    temporary_remove_dead(directory);
 }

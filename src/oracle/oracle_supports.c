@@ -57,7 +57,7 @@ static bool takes_loop(const struct graph *g, const struct node *n) {
     for (int i = 0; i < body->n_inputs; i++)
         if (body->graph.nodes[body->inputs[i].node].dtype != DTYPE_F32)
             return false;
-    return n->dtype == DTYPE_F32 && oracle_plan_takes(body);
+    return n->dtype == DTYPE_F32 && oracle_plan_supports(body);
 }
 
 static bool takes_any(const struct graph *g, const struct node *n) {
@@ -103,7 +103,7 @@ static bool takes_node(const struct graph *g, const struct node *n) {
     return by_class[class] && by_class[class](g, n);
 }
 
-bool oracle_plan_takes(const struct problem *p) {
+bool oracle_plan_supports(const struct problem *p) {
     for (int i = 0; i < p->graph.n_nodes; i++) {
         const struct node *n = &p->graph.nodes[i];
         if (n->shape.rank > ORACLE_RANK || !takes_node(&p->graph, n))
