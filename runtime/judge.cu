@@ -73,7 +73,7 @@ JUDGE_KERNEL judge_compare_typed(const void *values, struct judge_typed e, u64 n
     judge_leave(parts, p);
 }
 
-// Several pieces of memory that are looked at together, each with the questions that are asked about
+// Several pieces of memory that are checked together, each with the questions that are asked about
 // it. Of the first and the last word of each only the bits in `head` and `tail` belong to it.
 #define JUDGE_REGIONS 48
 #define JUDGE_SAME 1

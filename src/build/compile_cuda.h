@@ -59,7 +59,7 @@ struct cubin {
     size_t len;
     const char *message;  // NULL when COMPILE_OK
     const char *rule;     // COMPILE_ILLEGAL by what is in the cubin: "global-state"
-    const char *log;      // resources, as the assembler tells them
+    const char *log;      // resources, as the assembler reports them
     double seconds;       // 0 when it was in the cache
 };
 

@@ -1,7 +1,7 @@
 // From C++ text of our own, against CUTLASS's headers, to a shared object, by nvcc in a child with
 // limits. Objects are kept with the others by the hash of everything that went into them.
 //
-// The text is never somebody's: it is made from numbers that were checked (ir/cutlass.h), so it is
+// The text is never the user's: it is made from numbers that were checked (ir/cutlass.h), so it is
 // not scanned and its object is loaded as our own code is.
 #pragma once
 

@@ -12,7 +12,7 @@ struct arena;
 const char *scan_source(struct arena *a, const char *source);
 
 // The same for CUDA, which has no standard headers. Whether it includes something of CUDA's own
-// toolkit (half precision, mma, cooperative groups, CCCL) is told as well.
+// toolkit (half precision, mma, cooperative groups, CCCL) is reported as well.
 const char *scan_cuda_source(struct arena *a, const char *source, bool *uses_toolkit);
 
 // Where the line behind the last #include of a toolkit's header begins; the start when there is

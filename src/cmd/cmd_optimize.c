@@ -71,7 +71,7 @@ static const struct option_row rows[] = {
     COUNT("max-calls", request.team.max_calls, "how often it may be asked (no limit)"),
     COUNT("max-tokens", request.team.max_tokens, "tokens in and out together (no limit)"),
     ROW("feedback", OPTION_STRING, "KIND", request.team.feedback,
-        "what the proposer is told of a profile: tools (the default: findings), raw, none"),
+        "what the proposer gets of a profile: tools (the default: findings), raw, none"),
     ROW("seed", OPTION_INT, "N", request.seed, "of the search's decisions (0)"),
     ROW("dim", OPTION_STRING, "M=64,...", request.dims, "sizes in place of the file's"),
     ROW("store", OPTION_STRING, "PATH", request.store, "where runs are kept (.hone, found upward)"),

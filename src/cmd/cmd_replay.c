@@ -51,7 +51,7 @@ static const struct command_options options = {
         "again: no network, no compiler, no clock, on any machine. The status is 0 when the same\n"
         "tree comes of it, 1 when not, with the first node that differs. Prompts that are worded\n"
         "differently by now are counted; they matter only through what comes of them. With\n"
-        "--re-evaluate the model's answers come from the record and the judge measures anew;\n"
+        "--re-evaluate the model's answers come from the record and the judge measures again;\n"
         "then times may differ, and with them the tree.",
     .rows = rows,
     .max_arguments = 1,

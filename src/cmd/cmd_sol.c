@@ -46,7 +46,7 @@ static const struct command_options options = {
         "\n"
         "A card that is not in this machine has no reach: v100, t4, a100-40gb, a100,\n"
         "a100-pcie, a10, rtx3090, l4, l40s, rtx4090, h100, h100-pcie, h200, b200. A CPU has a\n"
-        "speed of light where the machine tells its clock. Where the file has a kernel block\n"
+        "speed of light where the machine reports its clock. Where the file has a kernel block\n"
         "for the target, each of its stages is bounded too.",
     .rows = rows,
     .min_arguments = 1,

@@ -19,7 +19,7 @@ struct live {
 bool live_is_terminal(int fd);
 bool live_has_colours(void);
 
-int live_columns(const struct live *l);  // 80 where nobody says
+int live_columns(const struct live *l);  // 80 where it is unknown
 
 void live_clear(struct live *l);
 // `text` has a line each, ended by "\n", none wider than the terminal.

@@ -1,5 +1,5 @@
 // What else the machine does while we time: time that a hypervisor took from it, slow-downs of hot
-// processors, load, clock. Absent is not zero: what a machine does not tell is NAN, or -1.
+// processors, load, clock. Absent is not zero: what a machine does not report is NAN, or -1.
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-// Whether a card holds its clocks down while candidates are timed, as NVML tells. Without NVML,
+// Whether a card holds its clocks down while candidates are timed, as NVML reports. Without NVML,
 // or without the permission to ask, nothing is watched, and the measurement says so.
 //
 // The rule: the reasons are read after a call, at most every 20 ms since asking takes a while, and

@@ -69,13 +69,13 @@ void gpu_runner_unload(struct gpu_runner *r);
 
 struct gpu_call {
     enum runner_status status;
-    double event_s;  // as the runner tells it
+    double event_s;  // as the runner reports it
     double host_s;   // by the judge's clock, with everything around it
 };
 void gpu_runner_call(struct gpu_runner *r, int slot, int64_t timeout_ns, struct gpu_call *call);
 
-// One more call, step by step: the time of each step of the plan, as the runner tells it. False: it
-// could not, and is not used again.
+// One more call, step by step: the time of each step of the plan, as the runner reports it. False:
+// it could not, and is not used again.
 bool gpu_runner_steps(struct gpu_runner *r, int slot, int64_t timeout_ns, double *steps_s, int n);
 
 // Ask for so many calls back to back, from a slot on, without waiting for them: the next may be

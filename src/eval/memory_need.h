@@ -25,7 +25,7 @@ int64_t memory_available(void);
 // The first number behind `word` of a text such as /proc/meminfo, or -1.
 int64_t memory_parse(const char *text, const char *word);
 
-// Does it fit into `have` bytes (-1: nobody knows)? If not, the message says how much is needed and
+// Does it fit into `have` bytes (-1: unknown)? If not, the message says how much is needed and
 // how much there is. `where`: "of memory", "on the card".
 bool memory_need_fits(const struct problem *p, const struct memory_need *n, int64_t have,
                       const char *where, struct error *err);

@@ -8,7 +8,7 @@
 // spare; where the kernels take all of them, everything is compiled first.
 //
 // What is here runs in the runners and the sandbox in which every candidate runs, with the limits
-// that hold for all. It is for code that our own families emitted: source that somebody wrote is
+// that hold for all. It is for code that our own families emitted: source by a person or a model is
 // verified before it is timed. No verdict comes of it.
 #include "eval/race.h"
 

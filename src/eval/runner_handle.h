@@ -59,7 +59,7 @@ struct runner {
     bool is_loaded;  // there is a candidate in it
     int sandbox_level;
     int64_t ran_ns[THREADS_MAX + 1];  // processor time of each thread when the last call began
-    // How a call's time divides between its steps, as the runner tells it; of late calls mostly.
+    // How a call's time divides between its steps, as the runner reports it; of late calls mostly.
     double step_share[CONTROL_STEPS_MAX];
     bool has_shares;
     int64_t faults;        // of all its threads, when the last call ended; 0: not read
@@ -89,7 +89,7 @@ struct call_result {
     double time_s;       // CPU: judge's clock, from the command to the answer; GPU: by events
     double outside_s;    // CPU: what a thread ran longer than it took, beyond going to sleep
     int64_t delayed_ns;  // the longest that one of its threads waited for a processor
-    double thread_busy;  // as the runner tells it; NAN on a GPU
+    double thread_busy;  // as the runner reports it; NAN on a GPU
     bool fp_changed;
     bool was_idle;    // it ran out of time, and its threads were idle for most of it
     bool was_nudged;  // the runner woke the judge before it had an answer

@@ -2,7 +2,7 @@
 // and writes.
 //
 // All mistakes of a block are found in one pass; a stage with a mistake still counts as
-// having made its values, so that one mistake is told once. A stage that the language
+// having made its values, so that one mistake is reported once. A stage that the language
 // admits but no emitter computes yet is not a mistake: `no_emitter` says why, `hone check`
 // shows it, and only lowering refuses it.
 #pragma once

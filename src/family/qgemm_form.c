@@ -153,3 +153,13 @@ void qgemm_build_space(struct lowering *l, const struct qgemm_form *f) {
     point_cut_epilogue(l, f->anchor);
     space_finish(l->arena, &l->space);
 }
+
+struct gpu_kernel qgemm_open_kernel(struct lowering *l, const char *name, int64_t blocks, int split,
+                                    int threads, struct loop_builder *b) {
+    struct gpu_kernel k = gpu_open_kernel(l, arena_printf(l->arena, "%s_qgemm", name),
+                                          loop_int(l->arena, blocks * split), threads, b);
+    k.kernel->min_blocks = 1;
+    k.kernel->blocks_per_group = split > 1 ? split : 0;
+    k.kernel->is_cluster = split > 1;
+    return k;
+}

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "family/emitter.h"
+#include "family/gpu.h"
 
 struct qgemm_form {
     node_id anchor;   // the product
@@ -19,3 +20,7 @@ bool qgemm_find(struct form *form, struct objection *why);
 
 // The space of results: rows (perhaps several groups), and columns behind them.
 void qgemm_build_space(struct lowering *l, const struct qgemm_form *f);
+
+// The kernel of a stage: `blocks` of `threads`, or clusters of `split` blocks.
+struct gpu_kernel qgemm_open_kernel(struct lowering *l, const char *name, int64_t blocks, int split,
+                                    int threads, struct loop_builder *b);

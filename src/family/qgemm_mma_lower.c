@@ -516,11 +516,7 @@ void qgemm_lower(struct lowering *l, const struct form *form, const struct kerne
     qgemm_build_space(l, x.f);
     struct loop_builder b;
     struct gpu_kernel k =
-        gpu_open_kernel(l, arena_printf(x.a, "%s_qgemm", x.name),
-                        num(&x, x.z.blocks * x.z.tiles_m * x.z.split), x.z.threads, &b);
-    k.kernel->min_blocks = 1;
-    k.kernel->blocks_per_group = x.z.split > 1 ? x.z.split : 0;
-    k.kernel->is_cluster = x.z.split > 1;
+        qgemm_open_kernel(l, x.name, x.z.blocks * x.z.tiles_m, x.z.split, x.z.threads, &b);
     make_buffers(&x);
     x.thread = k.thread;
     place_block(&x, &b, k.block);

@@ -1,4 +1,4 @@
-// A start for somebody's own kernel where hone has none.
+// A start for a user's own kernel where hone has none.
 #pragma once
 
 struct arena;

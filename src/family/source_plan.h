@@ -1,4 +1,4 @@
-// The plan of source that somebody wrote, read against a problem and a target as the judge reads
+// The plan of source by a person or a model, read against a problem and a target as the judge reads
 // it, without a judge: what breaks a rule there is known before anything is compiled.
 #pragma once
 

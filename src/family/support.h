@@ -1,6 +1,6 @@
 // Is there a default kernel, and `plain`? The language, its interpreter and the judge know more
 // types and operations than there are emitters: code that lowers a problem asks here first, code
-// that judges somebody's own kernel does not.
+// that judges a user's own kernel does not.
 #pragma once
 
 #include <stdbool.h>

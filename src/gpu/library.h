@@ -32,7 +32,7 @@ bool library_fill(void *handle, const struct library_symbol *symbols, size_t n_s
                   const char *name, struct error *err);
 void *library_symbol(void *handle, const char *name);  // NULL: it has none
 
-// The file that a handle was opened from, as the loader found it; NULL where it does not tell. It
+// The file that a handle was opened from, as the loader found it; NULL where it does not say. It
 // lives as long as the handle.
 const char *library_path(void *handle);
 

@@ -42,7 +42,7 @@ struct inputs_job {
     uint64_t seed;
     int n_threads;
     char *fault;  // FAULT_MAX bytes (ir/interpret.h), for what goes wrong in computing an input
-                  // that is computed; what was there first stays. NULL: nobody asks
+                  // that is computed; what was there first stays. NULL: not needed
 };
 void inputs_fill_parallel(const struct inputs_job *job, void *out);
 

@@ -22,12 +22,12 @@ static bool is_name(char c) {
 }
 
 // The character `offset` further on, NUL at the end.
-static char look(const struct lexer *l, int offset) {
+static char peek(const struct lexer *l, int offset) {
     return l->end - l->at > offset ? l->at[offset] : '\0';
 }
 
 static void skip_digits(struct lexer *l) {
-    while (is_digit(look(l, 0)))
+    while (is_digit(peek(l, 0)))
         l->at++;
 }
 
@@ -36,23 +36,23 @@ static void skip_digits(struct lexer *l) {
 static void number(struct lexer *l, struct token *t) {
     t->kind = TOKEN_NUMBER;
     skip_digits(l);
-    while (look(l, 0) == 'x' && is_digit(look(l, 1))) {
+    while (peek(l, 0) == 'x' && is_digit(peek(l, 1))) {
         t->kind = TOKEN_TILE;
         l->at++;
         skip_digits(l);
     }
-    if (t->kind == TOKEN_NUMBER && look(l, 0) == '.' && is_digit(look(l, 1))) {
+    if (t->kind == TOKEN_NUMBER && peek(l, 0) == '.' && is_digit(peek(l, 1))) {
         l->at++;
         skip_digits(l);
     }
-    char exponent = look(l, 0);
-    int sign = look(l, 1) == '+' || look(l, 1) == '-';
+    char exponent = peek(l, 0);
+    int sign = peek(l, 1) == '+' || peek(l, 1) == '-';
     if (t->kind == TOKEN_NUMBER && (exponent == 'e' || exponent == 'E') &&
-        is_digit(look(l, 1 + sign))) {
+        is_digit(peek(l, 1 + sign))) {
         l->at += 1 + sign;
         skip_digits(l);
     }
-    if (is_name(look(l, 0))) {
+    if (is_name(peek(l, 0))) {
         t->kind = TOKEN_BAD;
         t->problem = "letters follow a number; put an operator or a space between them";
     }
@@ -65,7 +65,7 @@ static void number(struct lexer *l, struct token *t) {
 // name = (letter | "_") (letter | digit | "_")*
 static void name(struct lexer *l, struct token *t) {
     t->kind = TOKEN_NAME;
-    while (is_name(look(l, 0)))
+    while (is_name(peek(l, 0)))
         l->at++;
     if (l->at - t->text.ptr > WORD_MAX_BYTES) {
         t->kind = TOKEN_BAD;
@@ -77,9 +77,9 @@ static void name(struct lexer *l, struct token *t) {
 static void string(struct lexer *l, struct token *t) {
     t->kind = TOKEN_STRING;
     l->at++;
-    while (look(l, 0) >= ' ' && look(l, 0) <= '~' && look(l, 0) != '"')
+    while (peek(l, 0) >= ' ' && peek(l, 0) <= '~' && peek(l, 0) != '"')
         l->at++;
-    if (look(l, 0) != '"') {
+    if (peek(l, 0) != '"') {
         t->kind = TOKEN_BAD;
         t->problem = "this string has no end; it closes with '\"' on the same line";
     } else {
@@ -129,7 +129,7 @@ static bool touches_name(const struct lexer *l) {
 static void other(struct lexer *l, struct token *t) {
     static const char *const twos[] = {"<=", ">=", "==", "!=", "**", "//", "->"};
     for (size_t i = 0; i < sizeof twos / sizeof *twos; i++)
-        if (look(l, 0) == twos[i][0] && look(l, 1) == twos[i][1]) {
+        if (peek(l, 0) == twos[i][0] && peek(l, 1) == twos[i][1]) {
             t->kind = TOKEN_PUNCT;
             l->at += 2;
             return;
@@ -137,7 +137,7 @@ static void other(struct lexer *l, struct token *t) {
     t->kind = TOKEN_BAD;
     if (*l->at == '\0')
         t->problem = "NUL byte: this is not a text file";
-    else if (*l->at == '.' && is_digit(look(l, 1)) && !touches_name(l))
+    else if (*l->at == '.' && is_digit(peek(l, 1)) && !touches_name(l))
         t->problem = "a number begins with a digit: write 0.5, not .5";
     else if (strchr("+-*/%@()[],:=~<>.", *l->at))
         t->kind = TOKEN_PUNCT;
@@ -156,7 +156,7 @@ static void other(struct lexer *l, struct token *t) {
 }
 
 static void scan(struct lexer *l, struct token *t) {
-    char c = look(l, 0);
+    char c = peek(l, 0);
     if (l->at == l->end) {
         t->kind = TOKEN_END;
     } else if (c == '\n') {
@@ -178,7 +178,7 @@ static void scan(struct lexer *l, struct token *t) {
 }
 
 struct token lexer_next(struct lexer *l) {
-    while (look(l, 0) == ' ' || look(l, 0) == '\t' || look(l, 0) == '\r')
+    while (peek(l, 0) == ' ' || peek(l, 0) == '\t' || peek(l, 0) == '\r')
         l->at++;
     struct token t = {.text.ptr = l->at, .at.ptr = l->at};
     ptrdiff_t column = l->at - l->line_start;

@@ -33,7 +33,7 @@ enum reach { REACH_READS = 1, REACH_WRITES = 2 };
 struct memory {
     void *bytes;          // as they are stored; of registers cells
     int64_t *writer;      // per cell
-    struct touch *touch;  // per cell; NULL: nobody shares it
+    struct touch *touch;  // per cell; NULL: not shared
     int64_t count;        // cells: elements times lanes
     int64_t per_thread;   // registers: cells that each thread has of its own; else 0
     int64_t per_block;    // shared: cells that each block of a block group has of its own; else 0

@@ -1,7 +1,7 @@
 // Memory: one SQLite file, `$XDG_DATA_HOME/hone/memory.db`, with a lesson (record/lesson.h) for
 // every run that came to its end here, whatever store the run itself is in.
 //
-// What it tells is summed up over lessons when it is asked. A lesson belongs to a run by its random
+// What it says is summed up over lessons for each question. A lesson belongs to a run by its random
 // identity, so that a run which is resumed, imported or merged again replaces its lesson. Nothing
 // depends on the file: without it a search takes longer, and that is all.
 //

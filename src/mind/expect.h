@@ -15,7 +15,7 @@ struct expect_from {
     double reach_s;  // that nothing beats (bound.h); NAN: not known
 };
 
-// Speed-up over the block there; NAN: nobody says. `f` may be NULL: then the closed form alone.
+// Speed-up over the block there; NAN: unknown. `f` may be NULL: then the closed form alone.
 double expect_gain(const struct expect_from *from, const struct finding *f, const struct move *m);
 
 // Is this finding for the expert's ears? `raw` leaves what the bound and the time alone say,

@@ -117,7 +117,7 @@ static int propose_far(struct arena *a, const struct brief *brief, struct propos
 static int propose(struct arena *a, const struct brief *brief, struct proposal *out, int room) {
     int n_moves, n = 0;
     if (!brief->kernel)
-        return 0;  // source that somebody wrote has no moves
+        return 0;  // source by a person or a model has no moves
     struct move *moves = moves_untried(a, brief, &n_moves);
     int n_near = brief->is_race ? (room + 1) / 2 : room;
     for (const struct move *m; n < n_near && (m = pick(a, brief, moves, n_moves, &out[n])); n++)

@@ -54,7 +54,7 @@ struct brief {
     void *mind;                   // the proposer's own state; NULL: it has none
 };
 
-// Either a kernel block, complete and legal, or source that somebody wrote.
+// Either a kernel block, complete and legal, or source by a person or a model.
 struct proposal {
     const struct kernel *kernel;
     const char *source;  // where `kernel` is NULL
@@ -64,7 +64,7 @@ struct proposal {
     const char *reason;
     const char *by;    // who: "expert", "team", "debug"
     const char *tool;  // whose finding is behind it; NULL: none
-    double expected;   // speed-up over the node; 0 or NAN: nobody said
+    double expected;   // speed-up over the node; 0 or NAN: not stated
 };
 
 struct proposer {

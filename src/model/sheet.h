@@ -2,7 +2,7 @@
 //
 // A card of the table has its published figures, whether it is named or here; another GPU those of
 // its architecture at its top clock. A CPU's follow from threads, clock and vector width, where the
-// machine tells its clock: absent is not zero.
+// machine reports its clock: absent is not zero.
 #pragma once
 
 #include "model/target.h"
@@ -13,7 +13,7 @@ struct sheet {
     double vector_f64_per_s;   // f64 outside products: half of what f64 matrix units do
 };
 
-// False: nobody says, and sheet_absent() says why.
+// False: unknown, and sheet_absent() says why.
 bool sheet_of(const struct target *t, struct sheet *s);
 const char *sheet_absent(void);
 // Where its figures are from, in a few words.

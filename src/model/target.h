@@ -26,7 +26,7 @@ struct target {
     const char *id;      // what the cached ceilings belong to: hash of the facts
     bool is_gpu;
     const char *isa;       // "x86-64 with AVX-512", "sm_90a": what code is compiled for
-    const char *compiler;  // that builds kernels, as it calls itself; NULL: nobody has asked it
+    const char *compiler;  // that builds kernels, as it calls itself; NULL: not asked yet
     // CPU: the runner's pool, the widest vector register, the compiler.
     int n_threads;
     int vector_bytes;

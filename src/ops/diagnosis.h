@@ -1,4 +1,4 @@
-// Kernels that somebody else wrote, explained from their metrics: what `hone diagnose` says of
+// Kernels of other programs, explained from their metrics: what `hone diagnose` says of
 // files and `hone profile` of a program. hone.diagnosis/1.
 #pragma once
 

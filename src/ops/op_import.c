@@ -37,8 +37,8 @@ static void read_notes(struct arena *a, const json_t *answer, struct import_resu
             m->notes[m->n_notes++] = arena_strdup(a, json_string_value(json_array_get(notes, i)));
 }
 
-// The text in canonical form. What the parser does not take is told as for any file: limits such as
-// the number of inputs are its, and a mistake of ours shows too.
+// The text in canonical form. What the parser does not take is reported as for any file: limits
+// such as the number of inputs are its, and a mistake of ours shows too.
 static bool accept(struct arena *a, const char *file, const char *text, struct import_result *m,
                    struct error *err) {
     const char *name = arena_printf(a, "the import of %s", file), *diagnostics = "";

@@ -1,4 +1,4 @@
-// A program that somebody else wrote, run, timed and explained: profile/collect.h gathers, the
+// A program of the user's, run, timed and explained: profile/collect.h gathers, the
 // tools of ops/diagnosis.h explain. hone.program/1.
 #pragma once
 

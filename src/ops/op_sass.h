@@ -16,7 +16,7 @@ struct sass_listing {
     const char ***texts;
     int **lines;         // likewise: of the source; 0: the code does not say
     const char *source;  // of a node, or of a file next to the cubin; NULL: not known
-    // Likewise: of a kernel's samples that wait, those at an instruction; NULL: nobody sampled it.
+    // Likewise: of a kernel's samples that wait, those at an instruction; NULL: not sampled.
     struct sass_stall {
         double share;  // 0: none
         const char *reason;

@@ -70,7 +70,7 @@ static bool read_rows(struct arena *a, struct op_table *t, struct error *err) {
         if (!text && i == 0)
             return error_set(err, ERROR_USAGE,
                              "it was made by hone %s, and this one does not know its first block "
-                             "any more; hone tabulate makes it anew",
+                             "any more; hone tabulate makes a new one",
                              table->version);
         t->n_unknown += !text;
         if (!text)

@@ -47,7 +47,7 @@ struct judge_regions {
     uint32_t poison;
 };
 
-// Pieces that are looked at together, in as many launches as their number takes: add them, then
+// Pieces that are checked together, in as many launches as their number takes: add them, then
 // ask for the sums. Begins with `bench` and, where it matters, the poison.
 struct gpu_scan {
     struct gpu_bench *bench;

@@ -3,9 +3,9 @@
 //
 // They are drawn from the declared distributions, but not as the sets are that verify a candidate:
 // those are the same bits on every machine and take some nanoseconds an element. Here an element
-// takes a few operations that vectorise. Nobody can tell them from the declared set by their
-// values: uniform and normal ones lie on the same grid, with the same tails. What is neither (whole
-// numbers, places, sorted, computed) is drawn as the declared set is, by another seed.
+// takes a few operations that vectorise. They cannot be distinguished from the declared set by
+// their values: uniform and normal ones lie on the same grid, with the same tails. What is neither
+// (whole numbers, places, sorted, computed) is drawn as the declared set is, by another seed.
 #pragma once
 
 #include <stdbool.h>

@@ -172,7 +172,7 @@ static bool keeps_inputs(const struct oracle *o) {
     return bytes * SETS_KEPT <= INPUTS_KEPT_BYTES;
 }
 
-// `fault`: of an input that is computed; NULL: nobody asks.
+// `fault`: of an input that is computed; NULL: not needed.
 static void fill(const struct oracle *o, enum oracle_set set, int input, void *out, char *fault) {
     struct inputs_job job = oracle_job(o, set, input);
     job.fault = fault;

@@ -109,7 +109,7 @@ struct spot_plan {
     bool is_dear;  // a single element takes longer than the budget
 };
 
-// How many boxes of an output are looked at in this call; none: it takes too long.
+// How many boxes of an output are checked in this call; none: it takes too long.
 static int count_boxes(struct spot_plan *l, int output, bool must_look, struct rng *rng) {
     const struct problem *p = l->oracle->problem;
     const struct shape *s = &output_node(l->oracle, output)->shape;

@@ -315,7 +315,7 @@ static void count_accesses(const struct sass_kernel *k, int begin, int end, stru
         const struct sass_instruction *at = &k->code[i];
         c->n[at->kind]++;
         bool is_shared = at->kind == SASS_SHARED_LOAD || at->kind == SASS_SHARED_STORE;
-        // Which banks a distance leads to that only the launch knows cannot be told.
+        // Where only the launch knows a distance, its banks are unknown.
         bool is_known = at->stride != SASS_STRIDE_UNKNOWN &&
                         !(is_shared && at->stride == SASS_STRIDE_OF_LAUNCH);
         if (!is_known || at->bytes == 0)

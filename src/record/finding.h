@@ -39,7 +39,7 @@ struct finding {
     const char *launch;    // that it is about; NULL: the call
     double share;          // of that launch in the time; NAN: not known
     double expected_gain;  // speed-up of the call if it is fixed, e.g. 1.4; NAN: not known
-    double confidence;     // that it is so, 0 to 1; NAN: nobody said
+    double confidence;     // that it is so, 0 to 1; NAN: not stated
     struct action actions[FINDING_ACTIONS_MAX];
     int n_actions;
 };

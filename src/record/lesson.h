@@ -42,7 +42,7 @@ struct outcome {
 };
 
 // A value of the blocks and where it is in the canonical order of the graph, so that the
-// blocks can be told of a problem with other names.
+// blocks can be stated for a problem with other names.
 struct lesson_value {
     const char *name;
     int place;

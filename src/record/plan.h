@@ -16,7 +16,7 @@
 // launches do; it waits for that one by itself (griddepcontrol.wait).
 //
 // A step may also be a call of a library by our own host code (ir/library_call.h). Only the
-// lowering of a kernel block writes one: in source that somebody wrote it is a mistake.
+// lowering of a kernel block writes one: in source by a person or a model it is a mistake.
 //
 // Steps run in order, each to its end before the next begins unless that is programmatic.
 // Expressions: integers, dims, THREADS (tier C) or SMS (tier D), + - * / %, min max ceildiv,

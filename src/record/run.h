@@ -33,7 +33,7 @@ struct search_node {
     const char *reason;  // why: the finding or rule behind it
     const char *by;      // who proposed it: "expert", "team", "debug"; NULL: not recorded
     const char *tool;    // whose finding of the parent is behind it; NULL: none, or not recorded
-    double expected;     // speed-up over the parent that was expected; NAN: nobody said
+    double expected;     // speed-up over the parent that was expected; NAN: not stated
     double gain;         // speed-up over the parent that came of it; NAN: not measured
     struct candidate candidate;
     struct screening screening;  // by the race that it was in; absent where it was in none

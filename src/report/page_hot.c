@@ -5,7 +5,7 @@
 // is an estimate and is called one: how often a line runs, by the loops around it, times what
 // stands in it. Only how the launches share the time was measured, and a line has its part of its
 // launch's share. Loops are read as our emitters write them and most people do, `for (int i = A; i
-// < B; i += S)`, with sizes from the text's #define lines; one whose turns cannot be told counts as
+// < B; i += S)`, with sizes from the text's #define lines; one whose turns are unknown counts as
 // UNKNOWN_TURNS.
 #include <ctype.h>
 #include <math.h>

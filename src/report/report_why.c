@@ -48,7 +48,7 @@ static void put_note(struct str *out, const char *text) {
 }
 
 // The same kernel, timed when it was judged and when it was confirmed: where the two differ by
-// much, other work had the machine at one of the times, and one of them is told in the table, the
+// much, other work had the machine at one of the times, and one of them is shown in the table, the
 // other in the result.
 static void note_two_times(struct str *out, const struct run_view *v,
                            const struct search_node *champion) {
@@ -145,7 +145,7 @@ void report_unresolved(struct str *out, const struct run_view *v) {
     if (!v->run.speedup_unknown && measurement_compare(&v->run.confirm) == 0)
         put_note(out, "that the champion is faster than the baseline is not resolved: its interval "
                       "holds 1. A "
-                      "quieter machine helps most; hone doctor tells its load.");
+                      "quieter machine helps most; hone doctor reports its load.");
     say_unresolved(out, v, champion);
 }
 

@@ -282,7 +282,7 @@ static bool evaluate_before_root(struct search_loop *l, struct error *err) {
     return !waits || evaluate(l, n, err);
 }
 
-// What was judged before the root is told in the root's time, as all others are.
+// What was judged before the root is stated in the root's time, as all others are.
 static bool settle_before_root(struct search_loop *l, struct error *err) {
     struct search_node *n = search_before_root(l);
     double time_s = n && n->state == NODE_EVALUATED ? time_of(l, n) : NAN;

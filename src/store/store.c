@@ -45,7 +45,7 @@ bool store_fail(struct store *s, struct error *err) {
     case SQLITE_NOTADB:
         return error_set(err, ERROR_USAGE, "this is not a hone store (nor any database)");
     case SQLITE_CORRUPT:
-        return error_set(err, ERROR_IO, "the file is damaged (%s); move it away to start anew",
+        return error_set(err, ERROR_IO, "the file is damaged (%s); move it away to begin a new one",
                          text);
     case SQLITE_FULL:
         return error_set(err, ERROR_IO, "the disk is full; what was stored before is safe");

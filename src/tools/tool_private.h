@@ -6,7 +6,7 @@
 #define ARRAY_LEN(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 // Rows of a table of actions: turn a knob (+1, -1; 0: any other value), set it to a word, go to
-// another emitter, merge two stages, or words alone, for source that somebody wrote.
+// another emitter, merge two stages, or words alone, for source by a person or a model.
 #define TURN(knob_, direction_, words_) \
     { .words = words_, .knob = knob_, .direction = direction_ }
 #define WORD(knob_, word_, words_) \
@@ -80,7 +80,7 @@ double subject_width_gain(const struct tool_subject *s, double times);
 double subject_gain(const struct tool_subject *s, const struct tool *t, double gain);
 
 // Add those actions that the subject's block has a knob for and is not already set to. Actions
-// without a knob are for source that somebody wrote, which has no knobs: a candidate without a
+// without a knob are for source by a person or a model, which has no knobs: a candidate without a
 // block gets those, and no other does. An action that turns a knob the other way than one before
 // is left out.
 void tool_add_actions(struct finding *f, const struct tool_subject *s, const struct action *actions,

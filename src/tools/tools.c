@@ -66,7 +66,7 @@ bool subject_is_full(const struct tool_subject *s) {
 }
 
 // Where threads did wait for their processors that is known. Elsewhere, with so much load for each
-// thread, who waits for what cannot be told.
+// thread, who waits for what is unknown.
 bool subject_is_disturbed(const struct tool_subject *s) {
     static const double SHARED = 2, QUIET = 0.25;
     const struct metrics *call = &s->in->profile->call;
