@@ -146,7 +146,8 @@ HONE_INLINE HONE_H HONE_OF(narrow, f16)(HONE_F x) {
 HONE_INLINE HONE_F HONE_OF(widen, bf16)(HONE_H h) {
 #if HONE_LANES == 16 && defined(__AVX512BW__) && !defined(__clang__)
     // Each into the upper half of its lane, zeros below: one shuffle. (Widening and a shift are two
-    // instructions, and Zen 4 shifts where it adds: a maximum of a row 3.2 and 2.6 cycles a vector.)
+    // instructions, and Zen 4 shifts where it adds: a maximum of a row 3.2 and 2.6 cycles a
+    // vector.)
     typedef short all __attribute__((vector_size(64)));
     all place = {0, 0, 0, 1, 0, 2,  0, 3,  0, 4,  0, 5,  0, 6,  0, 7,
                  0, 8, 0, 9, 0, 10, 0, 11, 0, 12, 0, 13, 0, 14, 0, 15};

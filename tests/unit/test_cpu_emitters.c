@@ -319,17 +319,16 @@ Test(rowwise_columns_cpu, strips_are_stored_while_the_next_is_read) {
 Test(rowwise_columns_cpu, is_chosen_where_strips_stay_in_the_caches) {
     static const struct {
         const char *shape, *stage;
-    } cases[] = {{"8, 64, 16384",
-                  "stage y : rowwise as columns  vec 16  strip 32  keep reread  ahead "
-                  "4  overlap strips"},
-                 // 32 vectors of such rows do not stay near, and 8 do.
-                 {"64, 2048, 512",
-                  "stage y : rowwise as columns  vec 16  strip 8  keep reread  ahead "
-                  "4  overlap strips"},
-                 {"1, 2048, 4096", "stage y : rowwise as columns  vec 16  strip 4  keep local"},
-                 {"1, 2000000, 8", "stage y       : map"},
-                 {"1, 20000, 4096", "stage y       : map"},
-                 {"2, 5, 7", "stage y : rowwise as columns  vec 16  strip 8  keep local"}};
+    } cases[] = {
+        {"8, 64, 16384", "stage y : rowwise as columns  vec 16  strip 32  keep reread  ahead "
+                         "4  overlap strips"},
+        // 32 vectors of such rows do not stay near, and 8 do.
+        {"64, 2048, 512", "stage y : rowwise as columns  vec 16  strip 8  keep reread  ahead "
+                          "4  overlap strips"},
+        {"1, 2048, 4096", "stage y : rowwise as columns  vec 16  strip 4  keep local"},
+        {"1, 2000000, 8", "stage y       : map"},
+        {"1, 20000, 4096", "stage y       : map"},
+        {"2, 5, 7", "stage y : rowwise as columns  vec 16  strip 8  keep local"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena a = {0};
         struct target t = test_target(64);
