@@ -95,6 +95,10 @@ HONE_INLINE f32x16 hone_widen16_f16(HONE_H h) {
     return __builtin_ia32_vcvtph2ps512_mask((hone_i16x16)h, (f32x16){0}, -1, 4);
 }
 HONE_INLINE HONE_H hone_narrow16_f16(f32x16 x) {
+#if !defined(__clang__)
+    if (__builtin_expect(__builtin_ia32_cmpps512_mask(x, x, 3, -1, 4) == 0, 1))
+        return (HONE_H)__builtin_ia32_vcvtps2ph512_mask(x, 0, (hone_i16x16){0}, -1);
+#endif
     return (HONE_H)__builtin_ia32_vcvtps2ph512_mask(hone_one_nan16(x), 0, (hone_i16x16){0}, -1);
 }
 #elif HONE_LANES == 16 && defined(__F16C__)
@@ -140,7 +144,17 @@ HONE_INLINE HONE_H HONE_OF(narrow, f16)(HONE_F x) {
 #endif
 
 HONE_INLINE HONE_F HONE_OF(widen, bf16)(HONE_H h) {
-#if HONE_LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+#if HONE_LANES == 16 && defined(__AVX512BW__) && !defined(__clang__)
+    // Each into the upper half of its lane, zeros below: one shuffle. (Widening and a shift are two
+    // instructions, and Zen 4 shifts where it adds: a maximum of a row 3.2 and 2.6 cycles a
+    // vector.)
+    typedef short all __attribute__((vector_size(64)));
+    all place = {0, 0, 0, 1, 0, 2,  0, 3,  0, 4,  0, 5,  0, 6,  0, 7,
+                 0, 8, 0, 9, 0, 10, 0, 11, 0, 12, 0, 13, 0, 14, 0, 15};
+    typedef int half __attribute__((vector_size(32)));
+    all low = (all)__builtin_ia32_si512_256si((half)h);
+    return (HONE_F)__builtin_ia32_permvarhi512_mask(low, place, (all){0}, 0xaaaaaaaa);
+#elif HONE_LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
     typedef short half __attribute__((vector_size(32)));
     HONE_I w = __builtin_ia32_pmovzxwd512_mask((half)h, (HONE_I){0}, -1);
     return (HONE_F)((HONE_W)w << 16);
@@ -269,6 +283,16 @@ HONE_INLINE hone_line hone_join_halves(u16u16 low, u16u16 high) {
 #endif
 }
 HONE_INLINE void hone_stream_pair16_f16(unsigned short *p, f32x16 low, f32x16 high) {
+#if defined(__AVX512F__) && !defined(__clang__)
+    // No NaN in either: one comparison for both.
+    if (__builtin_expect(__builtin_ia32_cmpps512_mask(low, high, 3, -1, 4) == 0, 1)) {
+        hone_i16x16 none = {0};
+        u16u16 a = (u16u16)__builtin_ia32_vcvtps2ph512_mask(low, 0, none, -1);
+        u16u16 b = (u16u16)__builtin_ia32_vcvtps2ph512_mask(high, 0, none, -1);
+        hone_past_caches_line(p, hone_join_halves(a, b));
+        return;
+    }
+#endif
     hone_past_caches_line(p, hone_join_halves(hone_narrow16_f16(low), hone_narrow16_f16(high)));
 }
 HONE_INLINE void hone_stream_pair16_bf16(unsigned short *p, f32x16 low, f32x16 high) {

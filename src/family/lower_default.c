@@ -67,7 +67,9 @@ static node_id find_long_cut(const struct choice *c, const struct region *r, con
     if (t->is_gpu && bytes < t->l2_bytes / 2)
         return -1;
     choose_emitter(c, f, &s);
-    return stage_word_is(&s, "keep", "reread") ? region_cut(r) : -1;
+    // A strip that is stored a turn later is read again from the caches.
+    bool is_far = stage_word_is(&s, "keep", "reread") && !stage_word_is(&s, "overlap", "strips");
+    return is_far ? region_cut(r) : -1;
 }
 
 static double least_seconds(const struct choice *c, const struct form *f) {

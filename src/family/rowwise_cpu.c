@@ -44,12 +44,13 @@ static const struct knob knobs[] = {
     {0},
 };
 
-// Blocks as large as they can be with sixteen left for each thread: fetching ahead and
-// overlapping stop at the end of a block.
+// Blocks as large as they can be with sixteen left for each thread: fetching ahead and overlapping
+// stop at the end of a block, so few rows leave four (batch norm, 64 channels of 512 KiB on two
+// cores of an EPYC: 2.66 ms by 2 of them, 2.18 by 4, 2.05 by 8, 2.31 by 16).
 static int default_rows(int64_t n_rows, const struct target *t) {
     int best = rows_grid[0];
     for (const int *rows = rows_grid; *rows > 0 && *rows <= 64; rows++)
-        if (n_rows / *rows >= 16 * (int64_t)t->n_threads)
+        if (n_rows / *rows >= (*rows <= 8 ? 4 : 16) * (int64_t)t->n_threads)
             best = *rows;
     return best;
 }
@@ -108,9 +109,10 @@ static bool is_slow_kept(const struct rows_form *f) {
 // How much of a row and the next one stays near. Two of them and what is kept of one fit half of
 // the second cache: all of it. They nearly fill it: kept is what takes long to compute again
 // (softmax of 98305 bf16, 192 KiB a row, on two cores of an EPYC: 0.89 ms computed again, 0.73
-// kept). Three rows of every thread fit a quarter of the last cache: from there they are read again
-// (batch norm, 512 KiB a row, on the same: 1.60 ms without overlap and asking ahead, 1.40 with;
-// kept as well, two cores of a Xeon took 5.0 ms in place of 2.8).
+// kept; on Zen 4 1.38 with `overlap rows`, which needs a third row near, and 1.25 without). Three
+// rows of every thread fit a quarter of the last cache: from there they are read again (batch norm,
+// 512 KiB a row, on the same: 1.60 ms without overlap and asking ahead, 1.40 with; kept as well,
+// two cores of a Xeon took 5.0 ms in place of 2.8).
 enum nearness { NEAR_ALL, NEAR_SLOW, NEAR_READ, NEAR_NOTHING };
 static enum nearness find_nearness(const struct form *f, const struct target *t) {
     double row = row_bytes(f), all = (double)kept_bytes(f->rows) + 2 * row;
@@ -156,7 +158,7 @@ static void default_stream(const struct form *f, const struct target *t, struct 
         take_word(f, t, s, "store", "stream");
     if (near == NEAR_ALL || near == NEAR_SLOW)
         take_word(f, t, s, "keep", "local");
-    if (near != NEAR_NOTHING)
+    if (near == NEAR_ALL || near == NEAR_READ)
         take_word(f, t, s, "overlap", "rows");
 }
 

@@ -319,19 +319,23 @@ Test(rowwise_columns_cpu, strips_are_stored_while_the_next_is_read) {
 Test(rowwise_columns_cpu, is_chosen_where_strips_stay_in_the_caches) {
     static const struct {
         const char *shape, *stage;
-    } cases[] = {{"8, 64, 16384",
-                  "stage y : rowwise as columns  vec 16  strip 16  keep local  ahead "
-                  "4  overlap strips"},
-                 {"1, 2048, 4096", "stage y : rowwise as columns  vec 16  strip 4  keep local"},
-                 {"1, 2000000, 8", "stage y       : map"},
-                 {"1, 20000, 4096", "stage y       : map"},
-                 {"2, 5, 7", "stage y : rowwise as columns  vec 16  strip 8  keep local"}};
+    } cases[] = {
+        {"8, 64, 16384", "stage y : rowwise as columns  vec 16  strip 32  keep reread  ahead "
+                         "4  overlap strips"},
+        // 32 vectors of such rows do not stay near, and 8 do.
+        {"64, 2048, 512", "stage y : rowwise as columns  vec 16  strip 8  keep reread  ahead "
+                          "4  overlap strips"},
+        {"1, 2048, 4096", "stage y : rowwise as columns  vec 16  strip 4  keep local"},
+        {"1, 2000000, 8", "stage y       : map"},
+        {"1, 20000, 4096", "stage y       : map"},
+        {"2, 5, 7", "stage y : rowwise as columns  vec 16  strip 8  keep local"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena a = {0};
         struct target t = test_target(64);
         struct kernel k;
         t.n_threads = 2;
         t.l2_bytes = 1 << 20;
+        t.llc_bytes = 32 << 20;
         struct problem *p =
             problem_from(&a, arena_printf(&a,
                                           "problem p\nin x : f32[%s]\nout y : f32[%s]\n"
