@@ -40,8 +40,8 @@ $(BUILD)/mutants: tests/mutants/mutants.c tests/mutants/mutate.c tests/mutants/m
 	$(Q)$(CC) $(CFLAGS) $(CPPFLAGS) -iquote tests/mutants $(LDFLAGS) -o $@ $(filter %.c,$^) $(LIB) $(LDLIBS)
 
 # For `make bench`: the interpreter against a plain loop; estimates of a speed-up on kept samples. For
-# bench/gpu_static.sh: what NVRTC makes of emitted kernels.
-$(BUILD)/peer-interpret $(BUILD)/estimators $(BUILD)/store-times $(BUILD)/gpu-static: $(BUILD)/%: $(wildcard bench/*.c) $(LIB) $(BUILD)/config
+# bench/gpu_static.sh and bench/kernelbench.sh: what NVRTC makes of emitted kernels.
+$(BUILD)/peer-interpret $(BUILD)/estimators $(BUILD)/store-times $(BUILD)/gpu-static $(BUILD)/block-facts: $(BUILD)/%: $(wildcard bench/*.c) $(LIB) $(BUILD)/config
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ bench/$(subst -,_,$*).c $(LIB) $(LDLIBS)
 

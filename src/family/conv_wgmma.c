@@ -40,7 +40,7 @@ enum { CHUNK_TERMS = 128, CHUNK_TF32 = 512, CHUNK_PARTS = 32, REGISTERS_ELSE = 4
 // Fewer out channels of a group leave most of a product of 64 rows empty.
 static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
     (void)t;
-    return conv_accepts(f, &(struct conv_products){"wgmma", 64, 24, "mma"}, why);
+    return conv_accepts(f, &(struct conv_products){"wgmma", 64, 8, "mma"}, why);
 }
 
 // ---- sizes

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "family/block.h"
 #include "family/block_set.h"
 #include "family/family.h"
 #include "family/gemm_form.h"
@@ -14,6 +15,7 @@
 #include "family/nest.h"
 #include "family/rows.h"
 #include "family/stages.h"
+#include "ir/work.h"
 #include "lang/lang.h"
 
 struct choice {
@@ -68,8 +70,61 @@ static node_id find_long_cut(const struct choice *c, const struct region *r, con
         return -1;
     choose_emitter(c, f, &s);
     // A strip that is stored a turn later is read again from the caches.
-    bool is_far = stage_word_is(&s, "keep", "reread") && !stage_word_is(&s, "overlap", "strips");
+    bool is_near = stage_has(&s, "overlap") && stage_word_is(&s, "overlap", "strips");
+    bool is_far = stage_word_is(&s, "keep", "reread") && !is_near;
     return is_far ? region_cut(r) : -1;
+}
+
+// Does a node outside the region read `n`?
+static bool is_read_outside(const struct region *r, node_id n) {
+    for (node_id u = n + 1; u < r->graph->n_nodes; u++)
+        for (int k = 0; !r->is_member[u] && k < r->graph->nodes[u].n_args; k++)
+            if (r->graph->nodes[u].arg[k] == n)
+                return true;
+    return false;
+}
+
+// The only node of the whole graph that reads `n`; -1: there is none, or more than one.
+static node_id only_reader(const struct graph *g, node_id n) {
+    node_id reader = -1;
+    for (node_id u = n + 1; u < g->n_nodes; u++)
+        for (int k = 0; k < g->nodes[u].n_args; k++) {
+            if (g->nodes[u].arg[k] == n && reader >= 0 && reader != u)
+                return -1;
+            reader = g->nodes[u].arg[k] == n ? u : reader;
+        }
+    return reader;
+}
+
+// A product inside the region of which something outside is made too (queries, keys and values as
+// slices of one projection): a block may compute it once only, so it is materialised, with what by
+// element is done to it first. -1: there is none.
+static node_id find_shared_product(const struct region *r) {
+    const struct graph *g = r->graph;
+    bool *is_made = arena_array(r->arena, bool, g->n_nodes);
+    for (int i = 0; i < r->n_anchors; i++) {
+        node_id product = r->anchor[i], end = product;
+        bool is_shared = false;
+        if (!work_is_contraction(&g->nodes[product]) || region_is_value(r, product))
+            continue;
+        memset(is_made, 0, sizeof *is_made * (size_t)g->n_nodes);
+        is_made[product] = true;
+        for (node_id n = product; n <= r->last && !is_shared; n++) {
+            for (int k = 0; r->is_member[n] && k < g->nodes[n].n_args; k++)
+                is_made[n] |= is_made[g->nodes[n].arg[k]];
+            is_shared = is_made[n] && !region_is_value(r, n) && is_read_outside(r, n);
+        }
+        if (!is_shared)
+            continue;
+        for (node_id n = only_reader(g, end); n >= 0 && !region_is_value(r, n);
+             n = only_reader(g, end)) {
+            if (!r->is_member[n] || op_infos[g->nodes[n].op].class != OP_CLASS_ELEMENTWISE)
+                break;
+            end = n;
+        }
+        return end;
+    }
+    return -1;
 }
 
 static double least_seconds(const struct choice *c, const struct form *f) {
@@ -138,6 +193,59 @@ static const struct form *faster_total(const struct choice *c, const struct form
     return other ? other : f;
 }
 
+// Seconds of the best stage of one value where these are ready; INFINITY: no family takes it.
+static double seconds_alone(const struct choice *c, const char *name, const bool *is_ready,
+                            bool takes_nest) {
+    const struct region *r = region_build(c->arena, c->problem, &name, 1, is_ready);
+    const struct form *f = faster_product(c, family_first_form(r, c->target));
+    return f && (takes_nest || f->family->kinds != FORM_ANY) ? least_seconds(c, f) : INFINITY;
+}
+
+// Seconds of the region's value where the nodes `before` are stages of their own first.
+static double seconds_after(const struct choice *c, const struct region *r, const node_id *before,
+                            int n_before, bool takes_nest) {
+    const struct graph *g = r->graph;
+    bool *is_ready = arena_copy(c->arena, c->is_ready, (size_t)g->n_nodes);
+    double seconds = 0;
+    for (int i = 0; i < n_before; i++)
+        seconds += seconds_alone(c, g->nodes[before[i]].name, c->is_ready, takes_nest);
+    for (int i = 0; i < n_before; i++)
+        is_ready[before[i]] = true;
+    return seconds + seconds_alone(c, r->value_name[0], is_ready, true);
+}
+
+// A product that only nest takes with what is around it: what follows asks for places (the triangle
+// of a product), or an operand is moved in a way that tiles do not follow (the heads of an
+// attention put together again). What to materialise where tiles for the product alone should be
+// faster, the copy included. -1: nothing.
+static node_id find_apart(const struct choice *c, const struct region *r, const struct form *f) {
+    node_id first = r->n_anchors == 1 ? r->anchor[0] : -1, operands[2], cut = -1;
+    if (c->is_simple || f->family->kinds != FORM_ANY || first < 0 ||
+        !work_is_contraction(&r->graph->nodes[first]))
+        return -1;
+    struct arena scratch = {0};
+    struct choice try = *c;
+    try.arena = &scratch;
+    double least = least_seconds(&try, f), seconds;
+    if (!region_is_value(r, first) &&
+        (seconds = seconds_after(&try, r, &first, 1, false)) < least) {
+        least = seconds;
+        cut = first;
+    }
+    int n = 0;
+    for (int k = 0; k < 2; k++)
+        if (r->is_member[r->graph->nodes[first].arg[k]])
+            operands[n++] = r->graph->nodes[first].arg[k];
+    for (int from = 0; from < n; from++)
+        for (int i = from; i < n; i++)
+            if ((seconds = seconds_after(&try, r, operands + from, i - from + 1, true)) < least) {
+                least = seconds;
+                cut = operands[from];
+            }
+    arena_reset(&scratch);
+    return cut;
+}
+
 static void materialise(struct choice *c, const char *name) {
     for (;;) {
         struct region *r = region_build(c->arena, c->problem, &name, 1, c->is_ready);
@@ -151,6 +259,10 @@ static void materialise(struct choice *c, const char *name) {
         node_id slow = e && f->family->kinds == FORM_ANY ? nest_cut(r) : -1;
         if (slow < 0 && e)
             slow = find_long_cut(c, r, f);
+        if (slow < 0 && e)
+            slow = find_shared_product(r);
+        if (slow < 0 && e)
+            slow = find_apart(c, r, f);
         if (slow >= 0) {
             materialise(c, c->problem->graph.nodes[slow].name);
             continue;
@@ -182,8 +294,10 @@ static bool reduces(const struct kernel_stage *s) {
 }
 
 // Stages i and i + 1 as one that has the values of both, where rows are reduced twice (mean and
-// variance, for a map that comes later) and one walk may do. False: it is not better.
-static bool join_rows(const struct choice *c, const struct kernel *k, int i, struct kernel *out) {
+// variance, for a map that comes later) and one walk may do. `known` is what is known of `k`, whose
+// stages the result shares. False: it is not better.
+static bool join_rows(const struct choice *c, const struct block *known, const struct kernel *k,
+                      int i, struct kernel *out) {
     const struct kernel_stage *first = k->stages[i], *second = k->stages[i + 1];
     struct error err;
     if (!reduces(first) || !reduces(second) ||
@@ -203,8 +317,32 @@ static bool join_rows(const struct choice *c, const struct kernel *k, int i, str
     if (!f)
         return false;
     choose_emitter(c, f, kernel_own_stage(c->arena, out, i));
-    return lower_check(c->arena, c->problem, c->target, out, &err) &&
+    return lower_check_near(c->arena, c->problem, c->target, known, out, &err) &&
            seconds_of(c, out, i) < seconds_of(c, k, i) + seconds_of(c, k, i + 1);
+}
+
+// The same for all neighbours. Every try has an arena of its own and asks about the stages that it
+// changes alone: a network with batch norms has hundreds of both, and looking at all for each of
+// them took 3 GB.
+static void join_all(const struct choice *c, struct kernel *k) {
+    struct mistakes none = {.arena = c->arena, .source = &(struct lang_source){0}};
+    struct error err;
+    if (!lower_check(c->arena, c->problem, c->target, k, &err))
+        return;
+    const struct kernel *now = arena_copy(c->arena, k, sizeof *k);
+    const struct block *known = block_resolve(c->arena, c->problem, c->target, now, &none);
+    for (int i = 0; i + 1 < k->n_stages; i++) {
+        struct arena scratch = {0};
+        struct choice try = *c;
+        struct kernel joined;
+        try.arena = &scratch;
+        if (join_rows(&try, known, k, i, &joined) && join_rows(c, known, k, i, &joined)) {
+            *k = joined;
+            now = arena_copy(c->arena, k, sizeof *k);
+            known = block_resolve_near(c->arena, c->problem, c->target, known, now, &none);
+        }
+        arena_reset(&scratch);
+    }
 }
 
 // Stage `i` was merged of two and has the knobs that were chosen for one of them: begin it as if it
@@ -268,11 +406,8 @@ static void finish(struct choice *c) {
         }
         arena_reset(&scratch);
     }
-    for (int i = 0; t->is_gpu && i + 1 < k->n_stages; i++) {
-        struct kernel joined;
-        if (join_rows(c, k, i, &joined))
-            *k = joined;
-    }
+    if (t->is_gpu)
+        join_all(c, k);
     struct error err;
     bool ok = lower_check(a, p, t, k, &err);
     assert(ok || k->n_stages == STAGES_MAX);

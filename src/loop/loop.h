@@ -145,6 +145,6 @@ struct loop_program {
     struct loop_kernel **kernels;
     int n_dims, n_buffers, cap_buffers, n_kernels, cap_kernels;
     bool libm;  // call the C library's functions instead of hone_math.h; scalar programs only
-    const char **names;  // every identifier taken so far
+    const char **names;  // a table of every identifier taken so far, reserved words too
     int n_names, cap_names, n_vars;
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "loop/loop_call.h"
 #include "loop/range.h"
 
@@ -52,12 +53,6 @@ const struct intrinsic_info intrinsic_infos[INTRINSIC_COUNT] = {
 #undef INTRINSIC
 };
 
-struct loop_program *loop_program_new(struct arena *a) {
-    struct loop_program *p = arena_new(a, struct loop_program);
-    p->arena = a;
-    return p;
-}
-
 // Names.
 
 // Words that cannot be identifiers, or that emitted code calls or declares itself.
@@ -88,20 +83,17 @@ static const char *const reserved_library[] = {
     "log2",  "log10",  "log1p",  "erfc",  "floor",  "ceil",  "rint",  "trunc",  "pow",   "atan2",
     "fabs",  "exp",    "log",    "sqrt",  "tanh",   "erf"};
 
+// Where a name is in the table, or where it would go. A network's kernels have thousands, and every
+// variable of the text asks.
+static const char **find_name(const struct loop_program *p, const char *name) {
+    size_t mask = (size_t)p->cap_names - 1, i = hash_bytes(name, strlen(name), 0) & mask;
+    while (p->names[i] && strcmp(p->names[i], name) != 0)
+        i = (i + 1) & mask;
+    return &p->names[i];
+}
+
 bool loop_name_is_taken(const struct loop_program *p, const char *name) {
-    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        if (strcmp(reserved[i], name) == 0)
-            return true;
-    for (size_t i = 0; i < sizeof reserved_cuda / sizeof *reserved_cuda; i++)
-        if (strcmp(reserved_cuda[i], name) == 0)
-            return true;
-    for (size_t i = 0; i < sizeof reserved_library / sizeof *reserved_library; i++)
-        if (strcmp(reserved_library[i], name) == 0)
-            return true;
-    for (int i = 0; i < p->n_names; i++)
-        if (strcmp(p->names[i], name) == 0)
-            return true;
-    return false;
+    return *find_name(p, name) != NULL;
 }
 
 // Room for one more pointer in an array that doubles; returns the array.
@@ -116,8 +108,32 @@ static void *grow(struct arena *a, void *array, int n, int *cap) {
 }
 
 static void take_name(struct loop_program *p, const char *name) {
-    p->names = grow(p->arena, p->names, p->n_names, &p->cap_names);
-    p->names[p->n_names++] = name;
+    if (2 * (p->n_names + 1) > p->cap_names) {
+        const char **former = p->names;
+        int n = p->cap_names;
+        p->cap_names = n ? 2 * n : 1024;
+        p->names = arena_array(p->arena, const char *, p->cap_names);
+        for (int i = 0; i < n; i++)
+            if (former[i])
+                *find_name(p, former[i]) = former[i];
+    }
+    const char **slot = find_name(p, name);
+    p->n_names += !*slot;
+    *slot = name;
+}
+
+static void take_names(struct loop_program *p, const char *const *names, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        take_name(p, names[i]);
+}
+
+struct loop_program *loop_program_new(struct arena *a) {
+    struct loop_program *p = arena_new(a, struct loop_program);
+    p->arena = a;
+    take_names(p, reserved, sizeof reserved / sizeof *reserved);
+    take_names(p, reserved_cuda, sizeof reserved_cuda / sizeof *reserved_cuda);
+    take_names(p, reserved_library, sizeof reserved_library / sizeof *reserved_library);
+    return p;
 }
 
 const char *loop_identifier(struct arena *a, const char *name) {

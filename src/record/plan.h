@@ -38,7 +38,7 @@ enum {
     PLAN_STEPS_MAX = 4096,
     PLAN_ARGS_MAX = 640,  // every input and output of a problem, and some scratch
     PLAN_BUFFERS_MAX = 2048,
-    PLAN_TENSORMAPS_MAX = 64,
+    PLAN_TENSORMAPS_MAX = 2048,
     TENSORMAP_RANK_MAX = 5,
 };
 

@@ -108,7 +108,7 @@ static const char *random_conv(struct arena *a, struct rng *r, int number) {
     static const char *const types[] = {"f16", "bf16", "f32", "f32"};
     const char *type = types[number % 4];
     int axes = 1 + (int)rng_below(r, 3), groups = 1 + (int)rng_below(r, 2);
-    int in = 1 + (int)rng_below(r, 20), out = 24 + (int)rng_below(r, 20);
+    int in = 1 + (int)rng_below(r, 20), out = 8 + (int)rng_below(r, 36);
     struct str text = {0}, x = {0}, w = {0}, y = {0}, option[3] = {{0}, {0}, {0}};
     for (int i = 0; i < axes; i++) {
         int taps = 1 + (int)rng_below(r, 3), stride = 1 + (int)rng_below(r, 3);

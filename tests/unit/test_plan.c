@@ -202,6 +202,20 @@ Test(plan, reads_launches_with_threads_and_tensor_maps) {
     arena_reset(&a);
 }
 
+// A network of tensor-core kernels has one for each operand.
+Test(plan, takes_as_many_tensor_maps_as_a_network_has) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct plan p;
+    struct str text = {0};
+    for (int i = 0; i < 400; i++)
+        str_printf(&text, "#pragma hone tensormap t%d = x dims(4) box(4)\n", i);
+    str_puts(&text, "#pragma hone launch f grid(1) block(1) args(t399, y)\n");
+    cr_assert(plan_parse(&a, str_take(&a, &text), &gpu, &p, &err), "%s", err.text);
+    cr_expect_eq(p.n_tensormaps, 400);
+    arena_reset(&a);
+}
+
 Test(plan, names_the_mistakes_of_gpu_launches) {
     static const struct {
         const char *text, *want;
