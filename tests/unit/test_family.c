@@ -413,7 +413,7 @@ Test(moves, turn_merge_split_and_change) {
     cr_assert_str_eq(m->stage, "y");
     m = find_move(moves, n, "y: keep reread -> local");
     cr_assert(m && m->direction == 0 && strcmp(m->word, "local") == 0);
-    m = find_move(moves, n, "y: rows 2 -> 1");
+    m = find_move(moves, n, "y: rows 8 -> 4");
     cr_assert(m && m->direction == -1);
     // Eight columns are too few for sixteen lanes: the repair is part of the move.
     m = find_move(moves, n, "t.2: micro 8x32 -> 8x16");
