@@ -172,8 +172,7 @@ static double time_of(const struct search_loop *l, const struct search_node *n) 
 static void explain(struct search_loop *l, struct search_node *n) {
     if (!isfinite(n->time_s))
         return;
-    // The time that the run's table shows, so that a finding's share of reach is the table's.
-    profile_set(&n->profile, METRIC_TIME, n->time_s);
+    profile_set(&n->profile, METRIC_TIME, n->measurement.median_s);
     struct tool_input in = {.problem = l->job->context.problem,
                             .target = l->job->context.target,
                             .bound = l->job->context.bound,
