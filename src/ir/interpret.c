@@ -184,9 +184,14 @@ static void fill_floats(float *out, float value, int64_t n) {
         out[i] = value;
 }
 
-READING_HOT void interpreter_widen(double *restrict out, const float *restrict from, int64_t n) {
+READING_HOT static void widen(double *restrict out, const float *restrict from, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         out[i] = from[i];
+}
+
+// Clang 14 gives a function of several versions another name for other files.
+void interpreter_widen(double *restrict out, const float *restrict from, int64_t n) {
+    widen(out, from, n);
 }
 
 // A node's whole array; an input of f32 has only its data, a constant one element.
