@@ -65,6 +65,12 @@ static double play(void) {
     return n > 0 ? (double)(now - begin) * 1e-9 / (2 * (double)n) : NAN;
 }
 
+double cpu_line_of(double least_s) {
+    // Between the two farthest cores of a machine it is some hundred nanoseconds.
+    static const double most_s = 5e-6;
+    return least_s <= most_s ? least_s : NAN;
+}
+
 double cpu_line_s(void) {
     cpu_set_t set;
     double least = NAN;
@@ -72,7 +78,7 @@ double cpu_line_s(void) {
         return NAN;
     for (int i = 0; i < REPEATS; i++)
         least = fmin(least, play());
-    return least;
+    return cpu_line_of(least);
 }
 
 // ---- multiply-adds

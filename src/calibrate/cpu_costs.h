@@ -6,6 +6,9 @@
 // Seconds for each; NAN: it could not be measured (one processor, no memory).
 double cpu_fault_s(void);
 double cpu_line_s(void);
+// What the best of some tries says of the line: NAN beyond what any machine takes, where the other
+// thread had no processor meanwhile.
+double cpu_line_of(double least_s);
 // How many times as long products and sums take by two instructions as by one that does both: 2 on
 // processors with the same units for all three, 1 where sums have units of their own.
 double cpu_fuse_gain(void);

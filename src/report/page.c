@@ -42,12 +42,14 @@ static void put_cards(struct str *out, const struct run_view *v) {
     struct str time = {0};
     double reach = report_reach(&v->run) / m->median_s, light = report_light(&v->run) / m->median_s;
     page_seconds(&time, m->median_s);
-    str_puts(out, "<div class=\"cards\">\n");
+    bool is_resolved = measurement_compare(m) != 0;
+    str_printf(out, "<div class=\"cards%s\">\n", is_resolved ? "" : " unresolved");
     if (!v->run.speedup_unknown)
         card(out, arena_printf(&a, "%.2fx", m->speedup),
-             arena_printf(&a, "faster than %s%s; %.2f to %.2f at %.0f%%%s", m->baseline,
-                          measurement_compare(m) ? "" : ": not resolved", m->speedup_low,
-                          m->speedup_high, 100 * m->confidence, report_width(&a, m)));
+             arena_printf(&a, "%s %s%s; %.2f to %.2f at %.0f%%%s",
+                          is_resolved ? "faster than" : "over", m->baseline,
+                          is_resolved ? "" : ": not resolved", m->speedup_low, m->speedup_high,
+                          100 * m->confidence, report_width(&a, m)));
     // A time from a table has no pairs.
     card(out, str_text(&time),
          m->n_pairs > 0 ? arena_printf(&a, "a call, median of %d pairs", m->n_pairs) : "a call");

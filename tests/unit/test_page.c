@@ -185,6 +185,22 @@ Test(page, has_its_charts_and_what_changed) {
                "\xf0\x9f\x94\xa5 ? ?");
 }
 
+// A number whose interval holds 1 is not shown as a gain.
+Test(page, an_open_result_is_no_gain) {
+    struct search_node nodes[41] = {0};
+    struct run_view v = view_of(nodes, 40, 4);
+    struct str page = {0};
+    v.run.confirm.baseline = "plain";
+    report_page(&page, &v, hostile);
+    cr_expect(strstr(page.ptr, "<div class=\"cards\">") && strstr(page.ptr, "faster than plain;"));
+    str_reset(&page);
+    v.run.confirm.speedup_low = 0.5;
+    report_page(&page, &v, hostile);
+    cr_expect(strstr(page.ptr, "<div class=\"cards unresolved\">"));
+    cr_expect(strstr(page.ptr, "over plain: not resolved; 0.50 to"));
+    str_reset(&page);
+}
+
 // A loop's turns, and what stands in it: the exponential in the longest one is hottest.
 static const char two_launches[] = "#define N 1024\n"                            // 1
                                    "void first(long block, const float *x) {\n"  // 2
