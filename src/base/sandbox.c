@@ -128,6 +128,12 @@ static const int out_of_memory[] = {
     -1,
 };
 
+// Fail as if there were no such call: qsort() asks how much memory there is, and does without.
+static const int unknown[] = {
+    SCMP_SYS(sysinfo),
+    -1,
+};
+
 static int add_rules(scmp_filter_ctx f, uint32_t action, const int *calls) {
     int why = 0;
     for (; *calls != -1 && !why; calls++)
@@ -187,6 +193,8 @@ bool sandbox_filter_running(struct error *err) {
     int why = add_rules(f, SCMP_ACT_ALLOW, always);
     if (!why)
         why = add_rules(f, SCMP_ACT_ERRNO(ENOMEM), out_of_memory);
+    if (!why)
+        why = add_rules(f, SCMP_ACT_ERRNO(ENOSYS), unknown);
     if (!why)
         why = add_own_signals(f);
     return apply(f, why, err);

@@ -112,12 +112,14 @@ static bool fits(struct judge *j, struct arena *a, struct subject *s, struct ver
         return false;
     }
     layout_make(&s->arena, &l, &s->plan, j->layout.n_slots);
-    if (l.file_bytes[FILE_SCRATCH] <= scratch_max_bytes)
+    int64_t have = memory_available();
+    int64_t most_bytes = have >= 0 && have < scratch_max_bytes ? have : scratch_max_bytes;
+    if (l.file_bytes[FILE_SCRATCH] <= most_bytes)
         return true;
     v->kind = VERDICT_LIMITS;
     v->evidence = arena_printf(a, "scratch takes %lld MiB in %d slots, at most %lld",
                                (long long)(l.file_bytes[FILE_SCRATCH] >> 20), l.n_slots,
-                               (long long)(scratch_max_bytes >> 20));
+                               (long long)(most_bytes >> 20));
     return false;
 }
 
@@ -262,7 +264,9 @@ static bool is_untouched(struct judge *j, struct subject *s, int slot) {
         for (int i = 0; i < 16; i++) {
             int64_t at = 4 * (int64_t)rng_below(&j->hidden, ((uint64_t)p->size_bytes + 3) / 4);
             size_t n = p->size_bytes - at < 4 ? (size_t)(p->size_bytes - at) : 4;
-            if (memcmp(bytes + at, &j->poison[slot], n) != 0)
+            int64_t place = layout_lead(&s->runner.layout, b, slot) + at;
+            uint32_t word = layout_poison(&s->runner.layout, b, place, j->poison[slot]);
+            if (memcmp(bytes + at, &word, n) != 0)
                 return false;
         }
     }

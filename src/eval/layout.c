@@ -35,6 +35,16 @@ int64_t layout_lead(const struct layout *l, int buffer, int slot) {
     return slot % 2 ? 0 : b->span_bytes - round_up(b->size_bytes, LAYOUT_ALIGN);
 }
 
+uint32_t layout_poison(const struct layout *l, int buffer, int64_t at, uint32_t word) {
+    const uint32_t payload = 0x3fffff;
+    if (l->buffers[buffer].file != FILE_SCRATCH)
+        return word;
+    uint32_t h = word + (uint32_t)(at / 4) * 0x9E3779B1u + (uint32_t)buffer * 0x85EBCA6Bu;
+    h = (h ^ h >> 15) * 0x2C1B3C6Du;
+    h = (h ^ h >> 12) * 0x297A2D39u;
+    return (word & ~payload) | ((h ^ h >> 15) & payload);
+}
+
 int layout_slots(int64_t bytes, int n_buffers, int64_t llc_bytes, int64_t max_bytes) {
     int64_t wanted = 2 * llc_bytes / bytes + 1;
     int64_t room = max_bytes / bytes, bases = LAYOUT_BASES_MAX / 4 / (n_buffers + 1);

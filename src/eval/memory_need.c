@@ -76,28 +76,48 @@ int64_t memory_parse(const char *text, const char *word) {
     return end == at ? -1 : value;
 }
 
-// What the control group leaves, by files of version 2; -1: no limit, or not told.
-static int64_t group_left(void) {
-    char text[512], path[640];
-    if (!read_text("/proc/self/cgroup", text, sizeof text))
-        return -1;
-    char *name = strstr(text, "0::");
-    if (!name)
-        return -1;
-    name[strcspn(name, "\n")] = '\0';
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", name + 3);
-    int64_t max = read_text(path, text, sizeof text) ? memory_parse(text, "") : -1;
-    char *file = strrchr(path, '/');
-    snprintf(file, sizeof path - (size_t)(file - path), "/memory.current");
-    int64_t used = read_text(path, text, sizeof text) ? memory_parse(text, "") : -1;
-    return max < 0 || used < 0 ? -1 : max > used ? max - used : 0;
+// The number in a file of a control group; where the group has none under its own name, as in a
+// container, that of the root.
+static int64_t group_number(const char *mount, const char *name, const char *file) {
+    char text[64], path[1024];
+    snprintf(path, sizeof path, "%s%s/%s", mount, name, file);
+    if (read_text(path, text, sizeof text))
+        return memory_parse(text, "");
+    snprintf(path, sizeof path, "%s/%s", mount, file);
+    return read_text(path, text, sizeof text) ? memory_parse(text, "") : -1;
+}
+
+int64_t memory_group_left(const char *groups, const char *root) {
+    static const struct {
+        const char *line, *mount, *max, *used;
+    } versions[] = {
+        {"0::", "", "memory.max", "memory.current"},
+        {":memory:", "/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"},
+    };
+    int64_t least = -1;
+    for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
+        char name[256], mount[512];
+        const char *at = strstr(groups, versions[i].line);
+        if (!at)
+            continue;
+        at += strlen(versions[i].line);
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "\n"), at);
+        snprintf(mount, sizeof mount, "%s%s", root, versions[i].mount);
+        int64_t max = group_number(mount, name, versions[i].max);
+        int64_t used = group_number(mount, name, versions[i].used);
+        int64_t left = max < 0 || used < 0 ? -1 : max > used ? max - used : 0;
+        least = left >= 0 && (least < 0 || left < least) ? left : least;
+    }
+    return least;
 }
 
 int64_t memory_available(void) {
     char text[4096];
     int64_t kib =
         read_text("/proc/meminfo", text, sizeof text) ? memory_parse(text, "MemAvailable:") : -1;
-    int64_t bytes = kib < 0 ? -1 : kib * 1024, left = group_left();
+    int64_t bytes = kib < 0 ? -1 : kib * 1024, left = -1;
+    if (read_text("/proc/self/cgroup", text, sizeof text))
+        left = memory_group_left(text, "/sys/fs/cgroup");
     return left >= 0 && (bytes < 0 || left < bytes) ? left : bytes;
 }
 

@@ -22,6 +22,9 @@ struct memory_need memory_need_of(const struct problem *p, int64_t data_bytes, i
 
 // Bytes that this machine, and the control group that we are in, can still give; -1: not told.
 int64_t memory_available(void);
+// What control groups leave, of a text like /proc/self/cgroup: files of version 2 lie under `root`,
+// those of version 1 in its directory `memory`. -1: no limit, or not told.
+int64_t memory_group_left(const char *groups, const char *root);
 // The first number behind `word` of a text such as /proc/meminfo, or -1.
 int64_t memory_parse(const char *text, const char *word);
 

@@ -544,44 +544,49 @@ char *runner_bytes(const struct runner *r, int buffer, int slot) {
     return pages(r, buffer, slot) + layout_lead(&r->layout, buffer, slot);
 }
 
-// Pages of one word.
+// A buffer of one slot on its way to be poisoned.
 struct filling {
+    const struct layout *layout;
+    int buffer;
     char *bytes;
+    uint32_t poison;
     bool bypasses_caches;
 };
 
-// The pages behind the first one, each as that.
-static void copy_pages(void *ctx, int64_t begin, int64_t end) {
+// Whole pages, past the caches, since what lies there and is not in memory yet would be written by
+// the next call, in its time. All pages of an output are the same.
+static void fill_pages(void *ctx, int64_t begin, int64_t end) {
     const struct filling *f = ctx;
-    for (int64_t i = begin + 1; i <= end; i++)
+    _Alignas(64) uint32_t page[LAYOUT_PAGE / 4];
+    bool is_same = f->layout->buffers[f->buffer].file != FILE_SCRATCH;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t at = i * LAYOUT_PAGE;
+        for (int k = 0; k < LAYOUT_PAGE / 4 && !(is_same && i > begin); k++)
+            page[k] = layout_poison(f->layout, f->buffer, at + 4 * k, f->poison);
         if (f->bypasses_caches)
-            copy_past_caches(f->bytes + i * LAYOUT_PAGE, f->bytes, LAYOUT_PAGE);
+            copy_past_caches(f->bytes + at, page, LAYOUT_PAGE);
         else
-            memcpy(f->bytes + i * LAYOUT_PAGE, f->bytes, LAYOUT_PAGE);
-}
-
-// Whole pages; the first word by word, the others from it, as fast as memory can copy. Past the
-// caches, since what lies there and is not in memory yet would be written by the next call, in its
-// time.
-static void fill_pages(struct filling *f, int64_t size, uint32_t word, int n_threads) {
-    enum { GRAIN = 256 };
-    for (int i = 0; i < LAYOUT_PAGE; i += 4)
-        memcpy(f->bytes + i, &word, 4);
-    parallel_for(n_threads, size / LAYOUT_PAGE - 1, GRAIN, copy_pages, f);
+            memcpy(f->bytes + at, page, LAYOUT_PAGE);
+    }
 }
 
 void runner_poison(const struct runner *r, enum layout_file file, int slot, uint32_t poison) {
-    for (int b = 0; b < r->layout.n_buffers; b++)
-        if (r->layout.buffers[b].file == file) {
-            struct filling f = {pages(r, b, slot), r->bypasses_caches};
-            fill_pages(&f, r->layout.buffers[b].span_bytes, poison, r->n_threads);
-        }
+    enum { GRAIN = 256 };
+    for (int b = 0; b < r->layout.n_buffers; b++) {
+        const struct layout_buffer *l = &r->layout.buffers[b];
+        struct filling f = {&r->layout, b, pages(r, b, slot), poison, r->bypasses_caches};
+        if (l->file == file)
+            parallel_for(r->n_threads, l->span_bytes / LAYOUT_PAGE, GRAIN, fill_pages, &f);
+    }
 }
 
-static bool holds_word(const char *bytes, int64_t from, int64_t to, uint32_t word) {
-    for (int64_t i = from; i < to; i++)
-        if (bytes[i] != (char)(word >> (8 * (i % 4))))
+// Bytes [from, to) of a buffer's pages.
+static bool holds_poison(const struct filling *f, int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; i++) {
+        uint32_t word = layout_poison(f->layout, f->buffer, i & -4, f->poison);
+        if (f->bytes[i] != (char)(word >> (8 * (i % 4))))
             return false;
+    }
     return true;
 }
 
@@ -590,10 +595,9 @@ int runner_find_overrun(const struct runner *r, int slot, uint32_t poison) {
         const struct layout_buffer *l = &r->layout.buffers[b];
         if (l->file == FILE_INPUTS)
             continue;
-        const char *bytes = pages(r, b, slot);
+        struct filling f = {&r->layout, b, pages(r, b, slot), poison, false};
         int64_t lead = layout_lead(&r->layout, b, slot);
-        if (!holds_word(bytes, 0, lead, poison) ||
-            !holds_word(bytes, lead + l->size_bytes, l->span_bytes, poison))
+        if (!holds_poison(&f, 0, lead) || !holds_poison(&f, lead + l->size_bytes, l->span_bytes))
             return b;
     }
     return -1;

@@ -181,8 +181,7 @@ static bool check_new_outputs(struct judge *j, struct arena *a, struct subject *
     if (!s->look_at)
         s->look_at = 1 + (int)rng_below(&j->hidden, LOOK_EARLY);
     struct spot_call call = {c->call_s, ++s->n_new == s->look_at, s->own_rms};
-    // The baseline is no suspect: it is looked at once.
-    if (call.must_look && s != j->baseline)
+    if (call.must_look)
         s->look_at += 1 + (int)rng_below(&j->hidden, (uint64_t)(LOOK_EARLY + s->n_new));
     j->device->spot_check(j, a, s, slot, &call, &r);
     s->n_spots += r.n_checked;

@@ -355,13 +355,13 @@ static bool time_swapped(struct timing *t) {
     return true;
 }
 
-// The last call that must be looked at lies somewhere in the second half. When all is over there
-// is one more, which nobody can tell from the others, and which does not count.
-static bool look_again(struct timing *t) {
+// The last call that must be checked lies somewhere in the second half. When all is over there is
+// one more of each, which nobody can distinguish from the others, and which does not count.
+static bool check_last(struct timing *t, struct subject *s) {
     double ignored_s;
     struct block_faults ignored = {0};
-    t->subject->look_at = t->subject->n_new + 1;
-    return timed_call(t, t->subject, &ignored_s, &ignored);
+    s->look_at = s->n_new + 1;
+    return timed_call(t, s, &ignored_s, &ignored);
 }
 
 static bool time_all(struct timing *t) {
@@ -374,18 +374,21 @@ static bool time_all(struct timing *t) {
             return false;
         trials_note(&t->trials, &t->samples, clock_now_ns());
     } while (!is_enough(t));
-    return check_clocks(t) && time_swapped(t) && check_clocks(t) && look_again(t);
+    return check_clocks(t) && time_swapped(t) && check_clocks(t) &&
+           check_last(t, t->subject) && check_last(t, t->baseline);
 }
 
-// It was verified before. Alone, does it still work? If not it is to blame, and else nobody is:
-// that may come right when it is tried again.
+// It was verified before. Wrong results are its own fault: the other one is stopped while it is
+// called. What else failed may be the machine's: does it still work alone? If not it is to blame,
+// and else nobody is, as that may come right when it is tried again.
 static void explain_baseline(struct timing *t) {
     struct verdict alone = {.evidence = ""}, seen = *t->v;
     const struct judge_device *d = t->j->device;
     if (d->pause)
         d->pause(t->subject);
     bool is_alive = d->is_alive(t->baseline);
-    if (is_alive && verify(t->j, t->a, t->baseline, EVAL_SCREEN, &alone)) {
+    bool is_own_fault = seen.kind == VERDICT_WRONG || seen.kind == VERDICT_CHEAT;
+    if (is_alive && !is_own_fault && verify(t->j, t->a, t->baseline, EVAL_SCREEN, &alone)) {
         t->v->kind = VERDICT_INFRA;
         t->v->rule = NULL;
         t->v->evidence = arena_printf(t->a, "the baseline failed while timed, and works alone: %s",
@@ -402,6 +405,8 @@ bool time_against(struct judge *j, struct arena *a, struct subject *s, struct su
     t->a = a;
     t->subject = s;
     t->baseline = baseline;
+    // It is checked as often as the subject, in each comparison: its times decide as much.
+    baseline->n_new = baseline->look_at = 0;
     t->depth = job->depth;
     t->uses_all_time = job->uses_all_time;
     t->is_asked = job->resolution > 0;

@@ -308,6 +308,28 @@ static bool is_correct(const struct eval_report *r) {
     return kind == VERDICT_OK || kind == VERDICT_SUSPECT;
 }
 
+// Where the second one failed when it was timed as the baseline, it is timed itself, for a verdict of
+// its own; that is nothing against the first.
+static bool settle_blame(struct arena *a, const struct eval_request *q, struct evaluator *e,
+                         struct eval_report reports[2], struct error *err) {
+    struct eval_request verifying = *q;
+    const struct verdict *v = &reports[0].result.verdict;
+    verifying.depth = EVAL_VERIFY;
+    if (v->kind != VERDICT_INFRA || !v->rule || strcmp(v->rule, "baseline") != 0)
+        return true;
+    struct eval_report second = reports[1];
+    second.baseline = reports[0].candidate;
+    second.depth = q->depth;
+    if (!judge(a, q, e, &second, err))
+        return false;
+    if (is_correct(&second))
+        return true;
+    reports[1] = second;
+    reports[0].baseline = (struct candidate){0};
+    reports[0].depth = EVAL_VERIFY;
+    return judge(a, &verifying, e, &reports[0], err);
+}
+
 bool op_eval_pair(struct arena *a, const struct eval_request *q, const struct eval_list *pair,
                   struct eval_report reports[2], struct error *err) {
     struct eval_request verifying = *q, timing = *q;
@@ -334,6 +356,7 @@ bool op_eval_pair(struct arena *a, const struct eval_request *q, const struct ev
         ok = judge(a, how, e, &reports[i], err);
         reports[i].seconds = since(start_ns);
     }
+    ok = ok && settle_blame(a, q, e, reports, err);
     evaluator_close(e);
     return ok;
 }

@@ -18,6 +18,9 @@ enum { SPOTS_LEAST = 1 << 13, SPOTS_MOST = 1 << 20 };
 
 static const double seconds_of_work = 20e-9;  // an element of the interpreter's takes about as long
 
+// Times the work of a single element: a box of so much costs hardly more.
+static const double hardly_more = 1.25;
+
 // Times the limit of a single element, as there are thousands of looks.
 static const double slack = 8;
 // Times what is allowed in the mean, since a mean over few elements varies.
@@ -73,13 +76,16 @@ static bool grow(const struct problem *p, int output, const struct shape *s, int
     return false;
 }
 
-// Around an element by chance.
+// Around an element by chance. What comes with it at hardly any more work is compared, too: the steps
+// of a loop, a group that one element of it takes.
 static void choose_box(const struct problem *p, int output, double budget, struct rng *rng,
                        struct box *b) {
     const struct shape *s = &p->graph.nodes[p->outputs[output].node].shape;
     *b = box_by_chance(s, rng);
+    double least = hardly_more * cut_work(p, output, b);
+    bool is_dear = least > budget;
     for (int axis = s->rank - 1; axis >= 0; axis--)
-        if (!grow(p, output, s, axis, budget, b))
+        if (!grow(p, output, s, axis, fmax(budget, least), b) && !is_dear)
             break;
 }
 

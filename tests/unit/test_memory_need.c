@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "ir/interpret.h"
 #include "parsed.h"
+#include "scratch.h"
 
 Test(memory_need, reads_what_is_free) {
     cr_expect_eq(memory_parse("MemTotal: 10 kB\nMemAvailable:    1234 kB\n", "MemAvailable:"),
@@ -33,6 +34,35 @@ Test(memory_need, says_how_much_is_needed_and_how_much_there_is) {
                      "takes about 184.0 GB of memory (16.0 for inputs and outputs, 144.0 for "
                      "what is expected of them, 24.0 to compute that), and 183.0 GB are free"),
               "%s", err.text);
+    arena_reset(&a);
+}
+
+static void put(struct arena *a, const char *root, const char *path, const char *text) {
+    struct error err = {0};
+    const char *file = arena_printf(a, "%s/%s", root, path);
+    char *dir = arena_strdup(a, file);
+    *strrchr(dir, '/') = '\0';
+    cr_assert(file_make_dirs(dir, &err) && file_write(file, text, strlen(text), &err));
+}
+
+// Of both versions, the tighter one; of a container's own root where its name is not there.
+Test(memory_need, control_groups_limit_it) {
+    struct arena a = {0};
+    const char *root = scratch_make(&a);
+    put(&a, root, "one/memory.max", "1000\n");
+    put(&a, root, "one/memory.current", "300\n");
+    put(&a, root, "free/memory.max", "max\n");
+    put(&a, root, "free/memory.current", "300\n");
+    put(&a, root, "memory/old/memory.limit_in_bytes", "500\n");
+    put(&a, root, "memory/old/memory.usage_in_bytes", "100\n");
+    put(&a, root, "memory/memory.limit_in_bytes", "90\n");
+    put(&a, root, "memory/memory.usage_in_bytes", "100\n");
+    cr_expect_eq(memory_group_left("0::/one\n", root), 700);
+    cr_expect_eq(memory_group_left("0::/free\n", root), -1);
+    cr_expect_eq(memory_group_left("0::/none\n", root), -1);
+    cr_expect_eq(memory_group_left("4:cpu:/x\n3:memory:/old\n0::/one\n", root), 400);
+    cr_expect_eq(memory_group_left("3:memory:/docker/abc\n", root), 0);
+    scratch_remove(root);
     arena_reset(&a);
 }
 
