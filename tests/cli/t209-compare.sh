@@ -173,5 +173,5 @@ grep -Eq '"method": "ABBA, .*, ([0-9]+) of \1 threads pinned, pages of [0-9]+ Ki
 exploits=$ROOT/tests/exploits
 HONE_SKIP_SCANS=1 run "$HONE" eval "$exploits/gemm.hone" "$exploits/honest/gemm_plain.c" "$exploits/cheat/second_of_two.c" \
     --dim M=128 --dim N=128 --dim K=256 --seconds 1
-printf '%s\n' "$got" | grep -q '^gemm_plain.c: ok' || fail "blames the first: $got"
-printf '%s\n' "$got" | grep -q '^second_of_two.c: cheat' || fail "the second: $got"
+printf '%s\n' "$got" | grep -q 'gemm_plain.c: ok$' || fail "blames the first: $got"
+printf '%s\n' "$got" | grep -q 'second_of_two.c: cheat' || fail "the second: $got"
