@@ -49,9 +49,9 @@ void layout_make(struct arena *a, struct layout *l, const struct plan *plan, int
 int64_t layout_offset(const struct layout *l, int buffer, int slot);
 int64_t layout_lead(const struct layout *l, int buffer, int slot);
 
-// The poison at byte `at` of a buffer's pages, a multiple of 4: a quiet NaN. Of scratch it is another
-// one at each place, so that nobody knows from one word what a neighbour began with; of outputs it is
-// `word` itself.
+// The poison at byte `at` of a buffer's pages, a multiple of 4: a quiet NaN. Of scratch it is
+// another one at each place, so that nobody knows from one word what a neighbour began with; of
+// outputs it is `word` itself.
 uint32_t layout_poison(const struct layout *l, int buffer, int64_t at, uint32_t word);
 
 // Slots for a problem of `bytes` per call: enough to go beyond twice the last level

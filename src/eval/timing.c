@@ -374,8 +374,8 @@ static bool time_all(struct timing *t) {
             return false;
         trials_note(&t->trials, &t->samples, clock_now_ns());
     } while (!is_enough(t));
-    return check_clocks(t) && time_swapped(t) && check_clocks(t) &&
-           check_last(t, t->subject) && check_last(t, t->baseline);
+    return check_clocks(t) && time_swapped(t) && check_clocks(t) && check_last(t, t->subject) &&
+           check_last(t, t->baseline);
 }
 
 // It was verified before. Wrong results are its own fault: the other one is stopped while it is

@@ -308,8 +308,8 @@ static bool is_correct(const struct eval_report *r) {
     return kind == VERDICT_OK || kind == VERDICT_SUSPECT;
 }
 
-// Where the second one failed when it was timed as the baseline, it is timed itself, for a verdict of
-// its own; that is nothing against the first.
+// Where the second one failed when it was timed as the baseline, it is timed itself, for a verdict
+// of its own; that is nothing against the first.
 static bool settle_blame(struct arena *a, const struct eval_request *q, struct evaluator *e,
                          struct eval_report reports[2], struct error *err) {
     struct eval_request verifying = *q;

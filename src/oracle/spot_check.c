@@ -76,8 +76,8 @@ static bool grow(const struct problem *p, int output, const struct shape *s, int
     return false;
 }
 
-// Around an element by chance. What comes with it at hardly any more work is compared, too: the steps
-// of a loop, a group that one element of it takes.
+// Around an element by chance. What comes with it at hardly any more work is compared, too: the
+// steps of a loop, a group that one element of it takes.
 static void choose_box(const struct problem *p, int output, double budget, struct rng *rng,
                        struct box *b) {
     const struct shape *s = &p->graph.nodes[p->outputs[output].node].shape;

@@ -17,7 +17,7 @@ expect 1 "$(awk '/^f\.hone:/ { on = 1 } /^```/ { on = 0 } on' page.md)" "$HONE" 
 
 # Promotion, literals and division are three sentences.
 for word in Promotion Literals Division; do
-    line=$(awk -v start="^- [*]$word[*]: " '$0 ~ start { on = 1; print; next } /^($|- )/ { on = 0 } on' page.md |
+    line=$(awk -v start="^- [*]${word}[*]: " '$0 ~ start { on = 1; print; next } /^($|- )/ { on = 0 } on' page.md |
         tr -s '\n ' '  ' | sed 's/ $//')
     [ -n "$line" ] || fail "nothing about $word"
     case $line in
